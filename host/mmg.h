@@ -63,8 +63,8 @@ struct cli {
 	char *tree;			/* --tree: gate, build, bisect, export */
 	char *base, *patched, *series;	/* gate */
 	GPtrArray *config;		/* --config FRAGMENT: build */
-	char *results;			/* --results DIR of history, where not the default */
 	bool flaky;			/* history --flaky */
+	bool empty_cache;		/* doctor --empty-cache */
 };
 
 /* Verbs; each returns the exit status and has set *@err when it is not 0 and

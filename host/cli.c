@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The command line: one table of options, each with the verbs that take it.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	RUN = 1 << 0, GATE = 1 << 1, MUTANTS = 1 << 2, BENCH = 1 << 3, BISECT = 1 << 4,
+	REPORT = 1 << 5, SHELL = 1 << 6, LIST = 1 << 7, DOCTOR = 1 << 8, BUILD = 1 << 9,
+	HISTORY = 1 << 10, EXPORT = 1 << 11, RESTORE = 1 << 12,
+	SUITE = RUN | GATE | MUTANTS | BENCH | BISECT,
+	BOOT = SUITE | SHELL,
+	ALL = (1 << 13) - 1,
+};
+
+static const struct verb {
+	const char *name;
+	unsigned int bit;
+	int (*fn)(struct cli *cli, GError **err);
+	const char *args;
+	const char *help;
+} verbs[] = {
+	{ "run", RUN, verb_run, "", "boot, test, say the verdict" },
+	{ "gate", GATE, verb_gate, "NAME", "a patch gate: base and patched, side by side" },
+	{ "mutants", MUTANTS, verb_mutants, "[NAME...]",
+	  "break the kernel on purpose; every mutant must be caught" },
+	{ "bench", BENCH, verb_bench, "NAME", "the workload benchmarks" },
+	{ "bisect", BISECT, verb_bisect, "",
+	  "one step for `git bisect run` (0 good, 1 bad, 125 skip, 129 usage)" },
+	{ "report", REPORT, verb_report, "DIR", "reports from an earlier run's results" },
+	{ "shell", SHELL, verb_shell, "", "boot the same VM with a shell, for a person" },
+	{ "list", LIST, verb_list, "[tests|machines|gates|mutants]",
+	  "what there is, each with its one-line description" },
+	{ "doctor", DOCTOR, verb_doctor, "", "what this host has and lacks, and what to do about it" },
+	{ "build", BUILD, verb_build, "", "a kernel from a tree or packaged source" },
+	{ "history", HISTORY, verb_history, "", "a test's record over runs and kernels" },
+	{ "export", EXPORT, verb_export, "", "the tests as a branch in a kernel tree" },
+	{ "restore", RESTORE, verb_restore, "",
+	  "put back host settings that an interrupted host run left changed" },
+};
+
+enum kind { FLAG, COUNT, STRING, LISTED, NUMBER, SEED };
+
+static const struct option_row {
+	const char *name;
+	char letter;
+	enum kind kind;
+	size_t offset;
+	unsigned int verbs;
+	const char *arg;
+	const char *help;
+} rows[] = {
+#define ROW(name, letter, kind, field, verbs, arg, help) \
+	{ name, letter, kind, offsetof(struct cli, field), verbs, arg, help }
+	ROW("kernel", 0, LISTED, kernels, BOOT | BUILD | HISTORY, "SPEC",
+	    "image file | build tree | .deb/.rpm file(s) | debian:VERSION | host; may be repeated"),
+	ROW("modules", 0, STRING, modules, BOOT, "DIR",
+	    "modules for an image file, where they are not beside it"),
+	ROW("ksrc", 0, STRING, ksrc, BOOT, "DIR",
+	    "kernel source for the KVM selftest library and headers"),
+	ROW("arch", 0, STRING, arch, BOOT | BUILD, "NAME", "x86_64 | arm64"),
+	ROW("machine", 0, LISTED, machines, BOOT, "NAME", "one of configs/machines; may be repeated"),
+	ROW("test", 0, LISTED, tests, SUITE | HISTORY, "GLOB", "only these tests; may be repeated"),
+	ROW("accel", 0, STRING, accel, BOOT, "WHICH", "auto | kvm | tcg"),
+	ROW("repeat", 0, NUMBER, repeat, SUITE, "N", "run N times, judge on all"),
+	ROW("jobs", 0, NUMBER, jobs, SUITE | BUILD, "N", "VMs at once"),
+	ROW("timeout", 0, NUMBER, timeout, SUITE, "SECS", "for one VM"),
+	ROW("out", 0, STRING, out, SUITE | BUILD, "DIR", "results (default results/<date>-<n>)"),
+	ROW("seed", 0, SEED, seed, SUITE, "N", "for the tests' labels and orders"),
+	ROW("json", 0, FLAG, json, SUITE | REPORT | LIST | HISTORY | DOCTOR, NULL,
+	    "run.json; alone, printed in place of the text"),
+	ROW("junit", 0, FLAG, junit, SUITE | REPORT, NULL, "also write junit.xml"),
+	ROW("tap", 0, FLAG, tap, SUITE | REPORT, NULL, "results.tap; alone, printed in place of the text"),
+	ROW("html", 0, FLAG, html, SUITE | REPORT, NULL, "also write report.html"),
+	ROW("kcidb", 0, FLAG, kcidb, SUITE | REPORT, NULL, "also write kcidb.json"),
+	ROW("offline", 0, FLAG, offline, BOOT | BUILD, NULL, "cache only, no network"),
+	ROW("require", 0, LISTED, require, SUITE, "GLOB",
+	    "tests that must have run: a skip of one is not green"),
+	ROW("no-history", 0, FLAG, no_history, SUITE, NULL, "keep this run out of the history"),
+	ROW("destructive", 0, FLAG, destructive, RUN, NULL,
+	    "with --kernel host: also the tests that a production host would feel"),
+	ROW("tree", 0, STRING, tree, GATE | MUTANTS | BENCH | BISECT | BUILD | EXPORT, "DIR",
+	    "kernel source tree"),
+	ROW("base", 0, STRING, base, GATE, "REF", "git revision without the series"),
+	ROW("patched", 0, STRING, patched, GATE, "REF", "git revision with it"),
+	ROW("series", 0, STRING, series, GATE, "FILE", "mbox or patch directory"),
+	ROW("config", 0, LISTED, config, BUILD | GATE | MUTANTS | BENCH | BISECT, "NAME",
+	    "one more fragment of configs/kernel, such as debug"),
+	ROW("flaky", 0, FLAG, flaky, HISTORY, NULL, "only results that flip without a kernel change"),
+	ROW("empty-cache", 0, FLAG, empty_cache, DOCTOR, NULL, "delete the cache, after saying what is in it"),
+	ROW("dry-run", 'n', FLAG, dry_run, BOOT | BUILD | EXPORT | RESTORE, NULL,
+	    "say what would be done, do nothing"),
+	ROW("yes", 'y', FLAG, yes, ALL, NULL, "yes to installing what is missing"),
+	ROW("quiet", 'q', FLAG, quiet, ALL, NULL, "only the verdict"),
+	ROW("verbose", 'v', COUNT, verbose, ALL, NULL, "more of what is done"),
+#undef ROW
+};
+
+#define NR_ROWS G_N_ELEMENTS(rows)
+#define KEY_BASE 1000
+
+static void *field(struct cli *cli, const struct option_row *r)
+{
+	return (char *)cli + r->offset;
+}
+
+struct cli *cli_new(void)
+{
+	struct cli *cli = g_new0(struct cli, 1);
+	size_t i;
+
+	for (i = 0; i < NR_ROWS; i++)
+		if (rows[i].kind == LISTED)
+			*(GPtrArray **)field(cli, &rows[i]) = g_ptr_array_new_with_free_func(g_free);
+	cli->args = g_ptr_array_new_with_free_func(g_free);
+	cli->command = g_ptr_array_new_with_free_func(g_free);
+	cli->repeat = 1;
+	return cli;
+}
+
+void cli_free(struct cli *cli)
+{
+	size_t i;
+
+	for (i = 0; i < NR_ROWS; i++) {
+		if (rows[i].kind == LISTED)
+			g_ptr_array_unref(*(GPtrArray **)field(cli, &rows[i]));
+		else if (rows[i].kind == STRING)
+			g_free(*(char **)field(cli, &rows[i]));
+	}
+	g_ptr_array_unref(cli->args);
+	g_ptr_array_unref(cli->command);
+	g_free(cli);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(verbs); i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+static bool set_number(struct cli *cli, const struct option_row *r, const char *arg, GError **err)
+{
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(arg, &end, 0);
+	if (errno || *end || end == arg || v < 1 || v > (r->kind == SEED ? INT64_MAX : 1000000)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--%s takes a whole number from 1 up, not '%s'",
+			      r->name, arg);
+		return false;
+	}
+	if (r->kind == SEED)
+		*(uint64_t *)field(cli, r) = v;
+	else
+		*(int *)field(cli, r) = v;
+	return true;
+}
+
+static bool set_option(struct cli *cli, const struct option_row *r, const char *arg, GError **err)
+{
+	void *f = field(cli, r);
+
+	if (arg && !*arg) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--%s takes %s, not an empty word", r->name, r->arg);
+		return false;
+	}
+	switch (r->kind) {
+	case FLAG:
+		*(bool *)f = true;
+		break;
+	case COUNT:
+		++*(int *)f;
+		break;
+	case STRING:
+		g_free(*(char **)f);
+		*(char **)f = g_strdup(arg);
+		break;
+	case LISTED:
+		g_ptr_array_add(*(GPtrArray **)f, g_strdup(arg));
+		break;
+	case NUMBER:
+	case SEED:
+		return set_number(cli, r, arg, err);
+	}
+	return true;
+}
+
+static bool one_of(const char *option, const char *value, const char *const *allowed, GError **err)
+{
+	char *list;
+
+	if (!value || g_strv_contains(allowed, value))
+		return true;
+	list = g_strjoinv(", ", (char **)allowed);
+	mmg_set_error(err, MMG_EXIT_USAGE, "--%s %s: it is one of %s", option, value, list);
+	g_free(list);
+	return false;
+}
+
+static bool check_values(const struct cli *cli, GError **err)
+{
+	static const char *const accels[] = { "auto", "kvm", "tcg", NULL };
+	static const char *const archs[] = { "x86_64", "arm64", NULL };
+
+	return one_of("accel", cli->accel, accels, err) && one_of("arch", cli->arch, archs, err);
+}
+
+static void usage_option(GString *s, const struct option_row *r)
+{
+	char *left = g_strdup_printf("%s%c%s--%s %s", r->letter ? "-" : " ", r->letter ?: ' ',
+				     r->letter ? ", " : "  ", r->name, r->arg ?: "");
+
+	g_string_append_printf(s, "    %-24s %s\n", left, r->help);
+	g_free(left);
+}
+
+char *cli_usage(const char *verb)
+{
+	const struct verb *v = verb ? find_verb(verb) : NULL;
+	GString *s = g_string_new(NULL);
+	size_t i;
+
+	if (v)
+		g_string_append_printf(s, "usage: ./run.sh %s %s%s[options]\n    %s\n\n", v->name, v->args,
+				       *v->args ? " " : "", v->help);
+	else
+		g_string_append(s, "usage: ./run.sh [VERB] [options]\n\n");
+	for (i = 0; !v && i < G_N_ELEMENTS(verbs); i++)
+		g_string_append_printf(s, "    %-10s %s%s\n", verbs[i].name, verbs[i].help,
+				       i ? "" : " (the default)");
+	if (!v)
+		g_string_append(s, "    check      the suite's own tests\n\n");
+	g_string_append(s, "options:\n");
+	for (i = 0; i < NR_ROWS; i++)
+		if (!v || rows[i].verbs & v->bit)
+			usage_option(s, &rows[i]);
+	g_string_append(s, "    -h,  --help               this text; with a verb, that verb's options\n\n"
+			"exit status: 0 all asked for holds; 1 a test failed or a gate says no;\n"
+			"2 usage; 3 the answer could not be had; 4 nothing ran (all skipped)\n");
+	return g_string_free(s, FALSE);
+}
+
+static struct option *long_options(void)
+{
+	struct option *o = g_new0(struct option, NR_ROWS + 2);
+	size_t i;
+
+	for (i = 0; i < NR_ROWS; i++) {
+		o[i].name = rows[i].name;
+		o[i].has_arg = rows[i].kind == FLAG || rows[i].kind == COUNT ? no_argument :
+			       required_argument;
+		o[i].val = KEY_BASE + i;
+	}
+	o[NR_ROWS].name = "help";
+	o[NR_ROWS].val = 'h';
+	return o;
+}
+
+static const struct option_row *row_of(int key)
+{
+	size_t i;
+
+	if (key >= KEY_BASE)
+		return &rows[key - KEY_BASE];
+	for (i = 0; i < NR_ROWS; i++)
+		if (rows[i].letter == key)
+			return &rows[i];
+	return NULL;
+}
+
+static bool parse_words(struct cli *cli, const struct verb *v, int argc, char **argv, bool *help,
+			GError **err)
+{
+	struct option *longs = long_options();
+	bool ok = true;
+	int key;
+
+	opterr = 0;
+	optind = 1;
+	while (ok && (key = getopt_long(argc, argv, ":nyqvh", longs, NULL)) != -1) {
+		const struct option_row *r;
+
+		if (key == 'h') {
+			*help = true;
+			continue;
+		}
+		if (key == ':' || key == '?') {
+			mmg_set_error(err, MMG_EXIT_USAGE, "%s '%s'; ./run.sh %s -h lists what there is",
+				      key == ':' ? "a value is missing after" : "no such option:",
+				      argv[optind - 1], v->name);
+			ok = false;
+			break;
+		}
+		r = row_of(key);
+		if (!(r->verbs & v->bit)) {
+			mmg_set_error(err, MMG_EXIT_USAGE,
+				      "'%s' takes no --%s; ./run.sh %s -h lists what it takes", v->name,
+				      r->name, v->name);
+			ok = false;
+			break;
+		}
+		ok = set_option(cli, r, optarg, err);
+	}
+	for (; ok && optind < argc; optind++)
+		g_ptr_array_add(cli->args, g_strdup(argv[optind]));
+	g_free(longs);
+	return ok;
+}
+
+int (*cli_parse(struct cli *cli, int argc, char **argv, bool *help, GError **err))(struct cli *cli,
+										    GError **err)
+{
+	const struct verb *v = &verbs[0];
+	int i;
+
+	*help = false;
+	g_ptr_array_add(cli->command, g_strdup("./run.sh"));
+	for (i = 1; i < argc; i++)
+		g_ptr_array_add(cli->command, g_strdup(argv[i]));
+	if (argc > 1 && argv[1][0] != '-') {
+		v = find_verb(argv[1]);
+		if (!v) {
+			mmg_set_error(err, MMG_EXIT_USAGE, "no verb '%s'; ./run.sh -h lists what there is",
+				      argv[1]);
+			return NULL;
+		}
+		cli->verb = v->name;
+		argc--;
+		argv++;
+	} else if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+		*help = true;
+		return v->fn;
+	}
+	if (!parse_words(cli, v, argc, argv, help, err) || !check_values(cli, err))
+		return NULL;
+	cli->verb = v->name;
+	if (!*v->args && cli->args->len && !*help) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "'%s' takes no word '%s'; ./run.sh %s -h lists what it takes",
+			      v->name, (char *)cli->args->pdata[0], v->name);
+		return NULL;
+	}
+	return v->fn;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tests' head comments and the machine files, read where they stand.
+ */
+#include "catalog.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD_MAX 16384			/* tags stand in the head comment */
+#define DEFAULT_TIMEOUT 120
+
+static GPtrArray *list_new(void)
+{
+	return g_ptr_array_new_with_free_func(g_free);
+}
+
+static void add_words(GPtrArray *list, const char *text)
+{
+	char **words = g_strsplit_set(text, " \t,", -1);
+	int i;
+
+	for (i = 0; words[i]; i++)
+		if (*words[i])
+			g_ptr_array_add(list, g_strdup(words[i]));
+	g_strfreev(words);
+}
+
+static void test_tag(struct test *t, const char *tag, char *value)
+{
+	if (!strcmp(tag, "about")) {
+		g_free(t->about);
+		t->about = g_strdup(value);
+	} else if (!strcmp(tag, "guards")) {
+		g_ptr_array_add(t->guards, g_strdup(value));
+	} else if (!strcmp(tag, "needs")) {
+		add_words(t->needs, value);
+	} else if (!strcmp(tag, "machines")) {
+		add_words(t->machines, value);
+	} else if (!strcmp(tag, "quick")) {
+		add_words(t->quick, value);
+	} else if (!strcmp(tag, "quick-cases")) {
+		add_words(t->quick_cases, value);
+	} else if (!strcmp(tag, "modules")) {
+		add_words(t->modules, value);
+	} else if (!strcmp(tag, "timeout")) {
+		t->timeout = CLAMP(atoi(value), 1, 3600);
+	}
+}
+
+struct test *catalog_parse(const char *name, const char *text)
+{
+	struct test *t = g_new0(struct test, 1);
+	char *head = g_strndup(text, HEAD_MAX), **lines = g_strsplit(head, "\n", -1);
+	int i;
+
+	t->name = g_strdup(name);
+	t->guards = list_new();
+	t->needs = list_new();
+	t->machines = list_new();
+	t->quick = list_new();
+	t->quick_cases = list_new();
+	t->modules = list_new();
+	t->timeout = DEFAULT_TIMEOUT;
+	for (i = 0; lines[i]; i++) {
+		char *at = strstr(lines[i], "mmgate-"), *colon;
+
+		/* a tag begins its line, after the comment's own signs */
+		if (!at || strspn(lines[i], " \t*/") != (size_t)(at - lines[i]))
+			continue;
+		at += strlen("mmgate-");
+		colon = strchr(at, ':');
+		if (!colon)
+			continue;
+		*colon = '\0';
+		test_tag(t, at, g_strstrip(colon + 1));
+	}
+	if (!t->machines->len)
+		g_ptr_array_add(t->machines, g_strdup("default"));
+	g_strfreev(lines);
+	g_free(head);
+	return t;
+}
+
+void test_free(gpointer test)
+{
+	struct test *t = test;
+
+	g_free(t->name);
+	g_free(t->about);
+	g_ptr_array_unref(t->guards);
+	g_ptr_array_unref(t->needs);
+	g_ptr_array_unref(t->machines);
+	g_ptr_array_unref(t->quick);
+	g_ptr_array_unref(t->quick_cases);
+	g_ptr_array_unref(t->modules);
+	g_free(t);
+}
+
+static gint by_test_name(gconstpointer a, gconstpointer b)
+{
+	return strcmp((*(const struct test *const *)a)->name, (*(const struct test *const *)b)->name);
+}
+
+static bool load_family(GPtrArray *tests, const char *family, GError **err)
+{
+	char *dir = mmg_root_path("selftests", family, NULL);
+	GDir *d = g_dir_open(dir, 0, NULL);
+	const char *file;
+	bool ok = true;
+
+	while (d && ok && (file = g_dir_read_name(d))) {
+		char *path, *text = NULL, *name;
+		GError *e = NULL;
+
+		if (!g_str_has_suffix(file, "_test.c"))
+			continue;
+		path = g_build_filename(dir, file, NULL);
+		name = g_strdup_printf("%s/%.*s", family, (int)(strlen(file) - strlen("_test.c")), file);
+		ok = g_file_get_contents(path, &text, NULL, &e);
+		if (ok) {
+			g_ptr_array_add(tests, catalog_parse(name, text));
+		} else {
+			mmg_set_error(err, MMG_EXIT_BROKEN, "cannot read the test %s: %s", path,
+				      e->message);
+			g_error_free(e);
+		}
+		g_free(text);
+		g_free(name);
+		g_free(path);
+	}
+	if (d)
+		g_dir_close(d);
+	g_free(dir);
+	return ok;
+}
+
+GPtrArray *catalog_load(GError **err)
+{
+	GPtrArray *tests = g_ptr_array_new_with_free_func(test_free);
+
+	if (!load_family(tests, "kvm", err) || !load_family(tests, "mm", err)) {
+		g_ptr_array_unref(tests);
+		return NULL;
+	}
+	g_ptr_array_sort(tests, by_test_name);
+	return tests;
+}
+
+/* ---- machines ---- */
+
+static char *conf_dir(void)
+{
+	return mmg_root_path("configs", "machines", NULL);
+}
+
+static char *get(GKeyFile *kf, const char *key, const char *otherwise)
+{
+	char *v = g_key_file_get_string(kf, "machine", key, NULL);
+
+	return v ?: g_strdup(otherwise);
+}
+
+static GPtrArray *get_list(GKeyFile *kf, const char *key)
+{
+	char **v = g_key_file_get_string_list(kf, "machine", key, NULL, NULL);
+	GPtrArray *list = list_new();
+	int i;
+
+	for (i = 0; v && v[i]; i++)
+		if (*g_strstrip(v[i]))
+			g_ptr_array_add(list, g_strdup(v[i]));
+	g_strfreev(v);
+	return list;
+}
+
+/* Every key is known: a misspelt one would change a topology in silence */
+static bool check_keys(GKeyFile *kf, const char *path, GHashTable *module_options, GError **err)
+{
+	static const char *const known[] = {
+		"about", "arch", "memory", "memory-args", "cpus", "board", "append", "qemu",
+		"swap", "disk", "setup", "dimms", "tests", NULL
+	};
+	char **keys = g_key_file_get_keys(kf, "machine", NULL, NULL);
+	bool ok = true;
+	int i;
+
+	for (i = 0; ok && keys && keys[i]; i++) {
+		if (g_str_has_prefix(keys[i], "module.")) {
+			g_hash_table_insert(module_options, g_strdup(keys[i] + strlen("module.")),
+					    g_key_file_get_string(kf, "machine", keys[i], NULL));
+		} else if (!g_strv_contains(known, keys[i])) {
+			mmg_set_error(err, MMG_EXIT_USAGE, "machine file %s: no such key '%s'", path,
+				      keys[i]);
+			ok = false;
+		}
+	}
+	if (ok && !keys) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "machine file %s: no [machine] group", path);
+		ok = false;
+	}
+	g_strfreev(keys);
+	return ok;
+}
+
+struct machine *machine_load(const char *name, GError **err)
+{
+	char *dir = conf_dir(), *file = g_strconcat(name, ".conf", NULL);
+	char *path = g_build_filename(dir, file, NULL);
+	GKeyFile *kf = g_key_file_new();
+	struct machine *m = NULL;
+	GError *e = NULL;
+
+	if (strchr(name, '/') || !g_file_test(path, G_FILE_TEST_EXISTS)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "no machine '%s' in configs/machines; ./run.sh list machines shows them",
+			      name);
+		goto out;
+	}
+	if (!g_key_file_load_from_file(kf, path, G_KEY_FILE_NONE, &e)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "machine file %s: %s", path, e->message);
+		g_error_free(e);
+		goto out;
+	}
+	m = g_new0(struct machine, 1);
+	m->module_options = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	m->name = g_strdup(name);
+	m->about = get(kf, "about", "");
+	m->memory = get(kf, "memory", "1G");
+	m->memory_args = get(kf, "memory-args", NULL);
+	m->board = get(kf, "board", NULL);
+	m->append = get(kf, "append", NULL);
+	m->swap = get(kf, "swap", "zram:512M");
+	m->disk = get(kf, "disk", NULL);
+	m->cpus = g_key_file_get_integer(kf, "machine", "cpus", NULL);
+	m->cpus = CLAMP(m->cpus, 1, 64);
+	m->archs = get_list(kf, "arch");
+	m->qemu = get_list(kf, "qemu");
+	m->setup = get_list(kf, "setup");
+	m->dimms = get_list(kf, "dimms");
+	m->tests = get_list(kf, "tests");
+	if (!check_keys(kf, path, m->module_options, err)) {
+		machine_free(m);
+		m = NULL;
+	}
+out:
+	g_key_file_unref(kf);
+	g_free(path);
+	g_free(file);
+	g_free(dir);
+	return m;
+}
+
+static gint by_machine_name(gconstpointer a, gconstpointer b)
+{
+	return strcmp((*(const struct machine *const *)a)->name,
+		      (*(const struct machine *const *)b)->name);
+}
+
+GPtrArray *machines_load(GError **err)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(machine_free);
+	char *dir = conf_dir();
+	GDir *d = g_dir_open(dir, 0, NULL);
+	const char *file;
+
+	while (d && (file = g_dir_read_name(d))) {
+		struct machine *m;
+		char *name;
+
+		if (!g_str_has_suffix(file, ".conf"))
+			continue;
+		name = g_strndup(file, strlen(file) - strlen(".conf"));
+		m = machine_load(name, err);
+		g_free(name);
+		if (!m) {
+			g_ptr_array_unref(list);
+			list = NULL;
+			break;
+		}
+		g_ptr_array_add(list, m);
+	}
+	if (d)
+		g_dir_close(d);
+	g_free(dir);
+	if (list)
+		g_ptr_array_sort(list, by_machine_name);
+	return list;
+}
+
+bool machine_has_arch(const struct machine *m, const char *arch)
+{
+	guint i;
+
+	for (i = 0; i < m->archs->len; i++)
+		if (!strcmp(m->archs->pdata[i], arch))
+			return true;
+	return !m->archs->len;
+}
+
+void machine_free(gpointer machine)
+{
+	struct machine *m = machine;
+
+	g_free(m->name);
+	g_free(m->about);
+	g_free(m->memory);
+	g_free(m->memory_args);
+	g_free(m->board);
+	g_free(m->append);
+	g_free(m->swap);
+	g_free(m->disk);
+	g_ptr_array_unref(m->archs);
+	g_ptr_array_unref(m->qemu);
+	g_ptr_array_unref(m->setup);
+	g_ptr_array_unref(m->dimms);
+	g_ptr_array_unref(m->tests);
+	g_hash_table_unref(m->module_options);
+	g_free(m);
+}

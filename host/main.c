@@ -18,7 +18,7 @@ int main(int argc, char **argv)
 	int (*fn)(struct cli *cli, GError **err);
 	GError *err = NULL;
 	bool help;
-	int status;
+	int status = MMG_EXIT_USAGE;
 
 	g_set_prgname("mmgate");
 	fn = cli_parse(cli, argc, argv, &help, &err);

@@ -1,0 +1,893 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One VM: QEMU with its console, KTAP, artifact, control and monitor channels,
+ * each a socket pair of ours, so no path or port of the host is involved.
+ * Everything that comes out of the guest is bounded in size and time.
+ */
+#include "vm.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CONSOLE_MAX (16 << 20)
+#define KTAP_MAX (64 << 20)
+#define ARTIFACTS_MAX (256LL << 20)
+#define ARTIFACT_FILES 2000
+#define CONTROL_LINE 4096
+#define TROUBLE_MAX 16384
+#define QEMU_SAID_MAX 8192
+#define MAX_EVENTS 4000
+
+/* Seconds; multiplied by SLOW under TCG, and by MMGATE_TIMEOUT_SCALE */
+#define BOOT_LIMIT 60
+#define SILENT_LIMIT 20			/* no word on the console since power-on */
+#define BEAT_LIMIT 20			/* PID 1 beats once a second */
+#define OFF_LIMIT 15			/* from goodbye to power-off */
+#define SLOW 3
+
+enum channel { CONSOLE, KTAP, ARTIFACTS, CONTROL, QMP, CHANNELS };
+
+static const char *const channel_names[CHANNELS] = {
+	"console", "ktap", "artifacts", "control", "qmp",
+};
+
+struct vm_private {
+	GPid pid;
+	bool exited;
+	int status;
+	int fds[CHANNELS], err_fd;
+	guint sources[CHANNELS], err_source, tick, child;
+	int console_log, spool;
+	gint64 started, last_beat, last_console, goodbye, deadline;
+	long long ktap_bytes, artifact_bytes;
+	int tap_log;
+	GString *console, *control, *qmp, *said;
+	bool hello, reset, stopping, finished;
+	GHashTable *requests;		/* DIMM id -> request number waiting for its event */
+	char *refused;			/* state to give where we end it ourselves */
+	char *why;
+};
+
+static double since(const struct vm *vm)
+{
+	return (g_get_monotonic_time() - vm->p->started) / 1e6;
+}
+
+static int scale(const struct vm *vm)
+{
+	const char *s = g_getenv("MMGATE_TIMEOUT_SCALE");
+	int n = s ? CLAMP(atoi(s), 1, 100) : 1;
+
+	return strcmp(vm->accel->name, "tcg") ? n : n * SLOW;
+}
+
+/* ---- the command line ---- */
+
+static void add(struct vm *vm, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
+static void add(struct vm *vm, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	g_ptr_array_add(vm->argv, g_strdup_vprintf(fmt, ap));
+	va_end(ap);
+}
+
+/* A comma inside a QEMU option value is written twice */
+static char *escape(const char *path)
+{
+	char **parts = g_strsplit(path, ",", -1), *joined = g_strjoinv(",,", parts);
+
+	g_strfreev(parts);
+	return joined;
+}
+
+static void add_board(struct vm *vm)
+{
+	bool x86 = !strcmp(vm->kernel->arch, "x86_64"), kvm = !strcmp(vm->accel->name, "kvm");
+	const char *more = vm->machine->board;
+
+	add(vm, "-machine");
+	if (x86)
+		add(vm, "q35%s%s", more ? "," : "", more ?: "");
+	else
+		add(vm, "virt,virtualization=on,gic-version=3%s%s", more ? "," : "", more ?: "");
+	add(vm, "-accel");
+	/*
+	 * x86 TCG with one host thread a vCPU crashes kernels that patch their
+	 * text while another CPU runs it (int3 oops early in boot, seen with
+	 * QEMU 7.2 and Linux 6.12), so all vCPUs share one thread there.
+	 */
+	if (kvm)
+		add(vm, "kvm");
+	else
+		add(vm, x86 ? "tcg,thread=single" : "tcg,thread=multi");
+	add(vm, "-cpu");
+	/* TCG emulates AMD's SVM with nested paging, and no VMX */
+	add(vm, "%s", kvm ? "host" : x86 ? "max,svm=on" : "max");
+	add(vm, "-m");
+	add(vm, "%s%s%s", vm->machine->memory, vm->machine->memory_args ? "," : "",
+	    vm->machine->memory_args ?: "");
+	add(vm, "-smp");
+	/* a socket each: numa=fake splits an LLC otherwise, and the scheduler warns */
+	add(vm, "%d,sockets=%d,cores=1,threads=1,maxcpus=%d", vm->machine->cpus, vm->machine->cpus,
+	    vm->machine->cpus);
+}
+
+static void add_channel(struct vm *vm, const char *name, int fd)
+{
+	add(vm, "-chardev");
+	add(vm, "socket,id=%s,fd=%d", name, fd);
+}
+
+static void add_port(struct vm *vm, const char *name)
+{
+	add(vm, "-device");
+	add(vm, "virtserialport,chardev=%s,name=mmgate.%s", name, name);
+}
+
+static bool parse_size(const char *text, long long *bytes)
+{
+	char *end;
+	long long v = g_ascii_strtoll(text, &end, 10);
+
+	if (end == text || v <= 0 || v > 1 << 20)
+		return false;
+	if (*end == 'G' || *end == 'g')
+		v <<= 30;
+	else if (*end == 'M' || *end == 'm')
+		v <<= 20;
+	else
+		return false;
+	*bytes = v;
+	return !end[1];
+}
+
+/* Sparse image for swap or data; the data disk gets an ext4 from the host's mke2fs */
+static bool make_disk(struct vm *vm, const char *name, const char *size, bool format, GError **err)
+{
+	char *path = g_strdup_printf("%s/%s.img", vm->dir, name), *quoted;
+	long long bytes;
+	bool ok = false;
+	int fd;
+
+	if (!parse_size(size, &bytes)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "machine %s: '%s' is no size (256M, 1G)",
+			      vm->machine->name, size);
+		goto out;
+	}
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || ftruncate(fd, bytes)) {
+		mmg_set_error(err, MMG_EXIT_BROKEN, "cannot make the disk %s: %s", path,
+			      g_strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		goto out;
+	}
+	close(fd);
+	if (format) {
+		const char *const argv[] = {
+			"mke2fs", "-q", "-F", "-t", "ext4", "-E", "lazy_itable_init=0,nodiscard", path, NULL
+		};
+		const char *const env[] = { "PATH=/usr/sbin:/sbin:/usr/bin:/bin", NULL };
+		struct mmg_cmd cmd = { .what = "formatting the data disk", .argv = argv, .env = env };
+
+		if (!mmg_run(&cmd, err))
+			goto out;
+	}
+	quoted = escape(path);
+	add(vm, "-drive");
+	add(vm, "if=none,id=%s,format=raw,cache=unsafe,discard=unmap,file=%s", name, quoted);
+	add(vm, "-device");
+	add(vm, "virtio-blk-pci,drive=%s,serial=%s", name, name);
+	g_free(quoted);
+	ok = true;
+out:
+	g_free(path);
+	return ok;
+}
+
+static bool add_disks(struct vm *vm, GError **err)
+{
+	if (g_str_has_prefix(vm->machine->swap, "disk:") &&
+	    !make_disk(vm, "swap", vm->machine->swap + 5, false, err))
+		return false;
+	return !vm->machine->disk || make_disk(vm, "data", vm->machine->disk, true, err);
+}
+
+bool vm_command(struct vm *vm, GError **err)
+{
+	bool x86 = !strcmp(vm->kernel->arch, "x86_64");
+	int i;
+
+	vm->argv = g_ptr_array_new_with_free_func(g_free);
+	add(vm, "%s", vm->accel->qemu);
+	add(vm, "-nodefaults");
+	add(vm, "-no-user-config");
+	add(vm, "-display");
+	add(vm, "none");
+	add(vm, "-no-reboot");
+	add_board(vm);
+	for (i = 0; i < (int)vm->machine->qemu->len; i++)
+		add(vm, "%s", (char *)vm->machine->qemu->pdata[i]);
+	add(vm, "-kernel");
+	add(vm, "%s", vm->kernel->image);
+	add(vm, "-initrd");
+	add(vm, "%s", vm->initramfs);
+	add(vm, "-append");
+	add(vm, "%s", vm->append);
+	if (vm->interactive) {
+		add(vm, "-chardev");
+		add(vm, "stdio,id=console,mux=on,signal=off");
+		add(vm, "-mon");
+		add(vm, "chardev=console,mode=readline");
+		add(vm, "-virtfs");
+		add(vm, "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap");
+	}
+	for (i = 0; i < CHANNELS; i++)
+		if (i != CONSOLE || !vm->interactive)
+			add_channel(vm, channel_names[i], 10 + i);
+	add(vm, "-serial");
+	add(vm, "chardev:console");
+	add(vm, "-mon");
+	add(vm, "chardev=qmp,mode=control");
+	add(vm, "-device");
+	add(vm, "virtio-serial-pci");
+	add_port(vm, "ktap");
+	add_port(vm, "artifacts");
+	add_port(vm, "control");
+	(void)x86;
+	return add_disks(vm, err);
+}
+
+/* ---- ends ---- */
+
+static void put_log(int fd, const char *buf, ssize_t n)
+{
+	/* a full disk shows when the results are written: nothing is to be done here */
+	if (fd >= 0 && write(fd, buf, n) < 0)
+		return;
+}
+
+static char *find_line(const GString *text, const char *needle)
+{
+	char *at = strstr(text->str, needle), *end;
+
+	if (!at)
+		return NULL;
+	end = strpbrk(at, "\r\n");
+	return mmg_clean(at, end ? end - at : -1, 300);
+}
+
+static void last_words(struct vm *vm, GString *to)
+{
+	char **lines = g_strsplit_set(vm->p->console->str, "\r\n", -1);
+	int n = g_strv_length(lines);
+
+	while (n && !*g_strstrip(lines[n - 1]))
+		n--;
+	if (n) {
+		char *clean = mmg_clean(lines[n - 1], -1, 200);
+
+		g_string_append_printf(to, "; the console's last line: %s", clean);
+		g_free(clean);
+	} else {
+		g_string_append(to, "; the console never said a word");
+	}
+	g_strfreev(lines);
+}
+
+/* What became of it, from what was seen; an end of our own making is known already */
+static void judge_end(struct vm *vm)
+{
+	struct vm_private *p = vm->p;
+	GString *why = g_string_new(NULL);
+	char *panic = find_line(p->console, "Kernel panic - not syncing");
+	char *ports = find_line(p->console, "mmgate: no virtio-serial ports");
+
+	if (p->refused) {
+		vm->state = g_intern_string(p->refused);
+		g_string_append(why, p->why);
+	} else if (p->goodbye) {
+		vm->state = "goodbye";
+	} else if (panic && p->hello) {
+		vm->state = "panic";
+		g_string_append(why, panic);
+	} else if (ports) {
+		vm->state = "no-boot";
+		g_string_append(why, ports);
+	} else if (panic) {
+		vm->state = "no-boot";
+		g_string_append_printf(why, "the kernel panicked before PID 1 said hello: %s", panic);
+	} else if (p->reset) {
+		vm->state = p->hello ? "panic" : "no-boot";
+		g_string_append(why, "the machine reset without a panic message (a triple fault?)");
+		last_words(vm, why);
+	} else if (p->said->len || (WIFEXITED(p->status) && WEXITSTATUS(p->status))) {
+		vm->state = "lost";
+		g_string_append_printf(why, "%s exited with %d: %s", vm->accel->qemu,
+				       WIFEXITED(p->status) ? WEXITSTATUS(p->status) : -1, p->said->str);
+	} else if (WIFSIGNALED(p->status)) {
+		vm->state = "lost";
+		g_string_append_printf(why, "%s was killed by signal %d", vm->accel->qemu,
+				       WTERMSIG(p->status));
+	} else {
+		vm->state = p->hello ? "lost" : "no-boot";
+		g_string_append(why, "it powered off without saying goodbye");
+		last_words(vm, why);
+	}
+	vm->reason = mmg_clean(g_strchomp(why->str), -1, 2000);
+	g_string_free(why, TRUE);
+	g_free(panic);
+	g_free(ports);
+}
+
+/* Unpack the guest's tar: regular files only, below artifacts/, bounded */
+static void unpack_artifacts(struct vm *vm)
+{
+	char *tar = g_build_filename(vm->dir, "artifacts.tar", NULL);
+	char *dir = g_build_filename(vm->dir, "artifacts", NULL);
+	struct archive *a = archive_read_new();
+	struct archive_entry *e;
+	long long bytes = 0;
+	int files = 0;
+
+	archive_read_support_format_tar(a);
+	if (archive_read_open_filename(a, tar, 65536) != ARCHIVE_OK)
+		goto out;
+	while (archive_read_next_header(a, &e) == ARCHIVE_OK && files++ < ARTIFACT_FILES) {
+		const char *name = archive_entry_pathname(e);
+		char *path, *parent, *buf;
+		size_t size = archive_entry_size(e);
+
+		if (archive_entry_filetype(e) != AE_IFREG || !name || *name == '/' ||
+		    strstr(name, "..") || (bytes += size) > ARTIFACTS_MAX ||
+		    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") !=
+		    strlen(name))
+			continue;
+		path = g_build_filename(dir, name, NULL);
+		parent = g_path_get_dirname(path);
+		buf = g_try_malloc(size + 1);
+		if (buf && mmg_mkdirs(parent, NULL) &&
+		    archive_read_data(a, buf, size) == (ssize_t)size &&
+		    g_file_set_contents(path, buf, size, NULL))
+			g_ptr_array_add(vm->artifacts, g_strdup(name));
+		g_free(buf);
+		g_free(parent);
+		g_free(path);
+	}
+out:
+	archive_read_free(a);
+	unlink(tar);
+	g_free(tar);
+	g_free(dir);
+}
+
+static void remove_disks(struct vm *vm)
+{
+	static const char *const names[] = { "swap.img", "data.img" };
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(names); i++) {
+		char *path = g_build_filename(vm->dir, names[i], NULL);
+
+		unlink(path);
+		g_free(path);
+	}
+}
+
+static void clear_source(guint *id)
+{
+	if (*id)
+		g_source_remove(*id);
+	*id = 0;
+}
+
+static bool drained(const struct vm_private *p)
+{
+	int i;
+
+	for (i = 0; i < CHANNELS; i++)
+		if (p->sources[i])
+			return false;
+	return !p->err_source;
+}
+
+static void finish(struct vm *vm)
+{
+	struct vm_private *p = vm->p;
+	int i;
+
+	if (p->finished || !p->exited || !drained(p))
+		return;
+	p->finished = true;
+	clear_source(&p->tick);
+	for (i = 0; i < CHANNELS; i++)
+		if (p->fds[i] >= 0)
+			close(p->fds[i]);
+	close(p->err_fd);
+	if (p->console_log >= 0)
+		close(p->console_log);
+	if (p->tap_log >= 0)
+		close(p->tap_log);
+	if (p->spool >= 0)
+		close(p->spool);
+	vm->duration_s = since(vm);
+	vm->console = p->console->str;
+	vm->console_len = p->console->len;
+	judge_end(vm);
+	unpack_artifacts(vm);
+	remove_disks(vm);
+	vm->ended(vm, vm->data);
+}
+
+static void end_qemu(struct vm *vm, int sig)
+{
+	if (!vm->p->exited)
+		kill(vm->p->pid, sig);
+}
+
+void vm_stop(struct vm *vm, const char *state, const char *reason)
+{
+	struct vm_private *p = vm->p;
+
+	if (p->stopping || p->exited)
+		return;
+	p->stopping = true;
+	p->refused = g_strdup(state);
+	p->why = g_strdup(reason);
+	end_qemu(vm, SIGKILL);
+}
+
+/* ---- channels ---- */
+
+static void control_say(struct vm *vm, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
+static void control_say(struct vm *vm, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = g_strdup_vprintf(fmt, ap);
+	va_end(ap);
+	/* short lines into an empty buffer: a guest that does not read loses its answer */
+	if (send(vm->p->fds[CONTROL], text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		status_debug("control port: %s", g_strerror(errno));
+	g_free(text);
+}
+
+static void qmp_say(struct vm *vm, json_t *command)
+{
+	char *text = json_dumps(command, JSON_COMPACT);
+
+	if (send(vm->p->fds[QMP], text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		status_debug("QEMU's monitor: %s", g_strerror(errno));
+	free(text);
+	json_decref(command);
+}
+
+/* "plug dimmN [node=K]": a backend and a pc-dimm of the size the machine file gives */
+static void plug(struct vm *vm, unsigned int id, unsigned int nr, unsigned int node)
+{
+	char *mem, *dev = g_strdup_printf("dimm%u", nr);
+	long long bytes = 0;
+
+	if (nr >= vm->machine->dimms->len || !parse_size(vm->machine->dimms->pdata[nr], &bytes)) {
+		control_say(vm, "reply %u refused: machine %s has no %s\n", id, vm->machine->name, dev);
+		g_free(dev);
+		return;
+	}
+	mem = g_strdup_printf("mem-dimm%u", nr);
+	qmp_say(vm, json_pack("{s:s, s:{s:s, s:s, s:I}}", "execute", "object-add", "arguments",
+			      "qom-type", "memory-backend-ram", "id", mem, "size", (json_int_t)bytes));
+	qmp_say(vm, json_pack("{s:s, s:{s:s, s:s, s:s, s:i}, s:i}", "execute", "device_add",
+			      "arguments", "driver", "pc-dimm", "id", dev, "memdev", mem, "node",
+			      (int)node, "id", (int)id));
+	g_free(mem);
+	g_free(dev);
+}
+
+static void unplug(struct vm *vm, unsigned int id, unsigned int nr)
+{
+	char *dev = g_strdup_printf("dimm%u", nr);
+
+	g_hash_table_insert(vm->p->requests, g_strdup(dev), GUINT_TO_POINTER(id));
+	qmp_say(vm, json_pack("{s:s, s:{s:s}, s:i}", "execute", "device_del", "arguments", "id", dev,
+			      "id", -(int)id));
+	g_free(dev);
+}
+
+static void request(struct vm *vm, const char *line)
+{
+	unsigned int id, nr, node = 0;
+
+	if (sscanf(line, "%u plug dimm%u node=%u", &id, &nr, &node) >= 2)
+		plug(vm, id, nr, node);
+	else if (sscanf(line, "%u unplug dimm%u", &id, &nr) == 2)
+		unplug(vm, id, nr);
+	else if (sscanf(line, "%u", &id) == 1)
+		control_say(vm, "reply %u refused: no such request\n", id);
+}
+
+static void event(struct vm *vm, const char *what, const char *name)
+{
+	if (json_array_size(vm->events) < MAX_EVENTS)
+		json_array_append_new(vm->events, json_pack("{s:s, s:s, s:f}", "what", what, "name",
+							    name, "at_s", since(vm)));
+}
+
+static void control_line(struct vm *vm, char *line)
+{
+	struct vm_private *p = vm->p;
+
+	p->last_beat = g_get_monotonic_time();
+	if (g_str_has_prefix(line, "hello ") && !p->hello) {
+		p->hello = true;
+		vm->hello_s = since(vm);
+		event(vm, "hello", "");
+	} else if (!strcmp(line, "ready")) {
+		vm->ready_s = since(vm);
+		event(vm, "ready", "");
+	} else if (g_str_has_prefix(line, "start ")) {
+		event(vm, "start", line + 6);
+	} else if (g_str_has_prefix(line, "end ")) {
+		event(vm, "end", line + 4);
+	} else if (g_str_has_prefix(line, "request ")) {
+		request(vm, line + 8);
+	} else if (g_str_has_prefix(line, "trouble ") && vm->trouble->len < TROUBLE_MAX) {
+		g_string_append_printf(vm->trouble, "%s\n", line + 8);
+	} else if (!strcmp(line, "goodbye")) {
+		p->goodbye = p->last_beat;
+		vm->goodbye_s = since(vm);
+	}
+}
+
+static void qmp_line(struct vm *vm, const char *line)
+{
+	json_t *m = json_loads(line, 0, NULL), *data, *e;
+	const char *name = json_string_value(json_object_get(m, "event"));
+	int id = json_integer_value(json_object_get(m, "id"));
+
+	data = json_object_get(m, "data");
+	e = json_object_get(m, "error");
+	if (json_object_get(m, "QMP")) {
+		qmp_say(vm, json_pack("{s:s}", "execute", "qmp_capabilities"));
+	} else if (id && e) {
+		control_say(vm, "reply %d refused: %s\n", abs(id),
+			    json_string_value(json_object_get(e, "desc")) ?: "QEMU did not say why");
+	} else if (id > 0) {
+		control_say(vm, "reply %d ok\n", id);
+	} else if (name && !strcmp(name, "SHUTDOWN")) {
+		const char *why = json_string_value(json_object_get(data, "reason"));
+
+		vm->p->reset = why && (!strcmp(why, "guest-reset") || !strcmp(why, "guest-panic"));
+	} else if (name && !strcmp(name, "DEVICE_DELETED")) {
+		const char *dev = json_string_value(json_object_get(data, "device"));
+		gpointer req = dev ? g_hash_table_lookup(vm->p->requests, dev) : NULL;
+
+		if (req) {
+			char *mem = g_strdup_printf("mem-%s", dev);
+
+			qmp_say(vm, json_pack("{s:s, s:{s:s}}", "execute", "object-del", "arguments",
+					      "id", mem));
+			control_say(vm, "reply %u ok\n", GPOINTER_TO_UINT(req));
+			g_hash_table_remove(vm->p->requests, dev);
+			g_free(mem);
+		}
+	} else if (name && !strcmp(name, "MEM_UNPLUG_ERROR")) {
+		const char *dev = json_string_value(json_object_get(data, "device"));
+		gpointer req = dev ? g_hash_table_lookup(vm->p->requests, dev) : NULL;
+
+		if (req)
+			control_say(vm, "reply %u refused: the guest refused to give %s back\n",
+				    GPOINTER_TO_UINT(req), dev);
+	}
+	json_decref(m);
+}
+
+static void lines(struct vm *vm, GString *acc, const char *buf, ssize_t n, gsize max,
+		  void (*fn)(struct vm *vm, char *line))
+{
+	ssize_t i;
+
+	for (i = 0; i < n; i++) {
+		if (buf[i] == '\n') {
+			char *clean = mmg_clean(acc->str, acc->len, max);
+
+			fn(vm, g_strchomp(clean));
+			g_free(clean);
+			g_string_truncate(acc, 0);
+		} else if (acc->len < max) {
+			g_string_append_c(acc, buf[i]);
+		}
+	}
+}
+
+static void qmp_text(struct vm *vm, char *line)
+{
+	qmp_line(vm, line);
+}
+
+static void take_ktap(struct vm *vm, const char *buf, ssize_t n)
+{
+	vm->p->ktap_bytes += n;
+	if (vm->p->ktap_bytes > KTAP_MAX) {
+		vm_stop(vm, "lost", "the guest sent more than 64 MiB of results: ended");
+		return;
+	}
+	put_log(vm->p->tap_log, buf, n);
+	ktap_feed(vm->ktap, buf, n);
+}
+
+static void take_console(struct vm *vm, const char *buf, ssize_t n)
+{
+	struct vm_private *p = vm->p;
+
+	p->last_console = g_get_monotonic_time();
+	if (p->console->len + n <= CONSOLE_MAX) {
+		ssize_t i;
+
+		/* NULs would end the text for whoever reads it as a string */
+		for (i = 0; i < n; i++)
+			g_string_append_c(p->console, buf[i] ?: ' ');
+		put_log(p->console_log, buf, n);
+	}
+}
+
+static void take(struct vm *vm, enum channel c, const char *buf, ssize_t n)
+{
+	struct vm_private *p = vm->p;
+
+	switch (c) {
+	case CONSOLE:
+		take_console(vm, buf, n);
+		break;
+	case KTAP:
+		take_ktap(vm, buf, n);
+		break;
+	case ARTIFACTS:
+		p->artifact_bytes += n;
+		if (p->artifact_bytes <= ARTIFACTS_MAX)
+			put_log(p->spool, buf, n);
+		break;
+	case CONTROL:
+		lines(vm, p->control, buf, n, CONTROL_LINE, control_line);
+		break;
+	case QMP:
+		lines(vm, p->qmp, buf, n, 1 << 20, qmp_text);
+		break;
+	default:
+		break;
+	}
+}
+
+static gboolean on_channel(gint fd, GIOCondition cond, gpointer data)
+{
+	struct vm *vm = data;
+	char buf[65536];
+	ssize_t n = read(fd, buf, sizeof(buf));
+	int c;
+
+	(void)cond;
+	for (c = 0; c < CHANNELS; c++)
+		if (vm->p->fds[c] == fd)
+			break;
+	if (n > 0) {
+		take(vm, c, buf, n);
+		return G_SOURCE_CONTINUE;
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return G_SOURCE_CONTINUE;
+	vm->p->sources[c] = 0;
+	finish(vm);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean on_qemu_said(gint fd, GIOCondition cond, gpointer data)
+{
+	struct vm *vm = data;
+	char buf[4096];
+	ssize_t n = read(fd, buf, sizeof(buf));
+
+	(void)cond;
+	if (n > 0) {
+		if (vm->p->said->len < QEMU_SAID_MAX)
+			g_string_append_len(vm->p->said, buf, n);
+		return G_SOURCE_CONTINUE;
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return G_SOURCE_CONTINUE;
+	vm->p->err_source = 0;
+	finish(vm);
+	return G_SOURCE_REMOVE;
+}
+
+static void on_qemu_exit(GPid pid, gint status, gpointer data)
+{
+	struct vm *vm = data;
+
+	g_spawn_close_pid(pid);
+	vm->p->exited = true;
+	vm->p->status = status;
+	vm->p->child = 0;
+	finish(vm);
+}
+
+static void stop_late(struct vm *vm, const char *state, const char *fmt, int secs)
+{
+	GString *why = g_string_new(NULL);
+
+	g_string_append_printf(why, fmt, secs);
+	last_words(vm, why);
+	vm_stop(vm, state, why->str);
+	g_string_free(why, TRUE);
+}
+
+static gboolean on_vm_tick(gpointer data)
+{
+	struct vm *vm = data;
+	struct vm_private *p = vm->p;
+	gint64 now = g_get_monotonic_time();
+	int k = scale(vm);
+
+	if (p->stopping)
+		return G_SOURCE_CONTINUE;
+	if (mmg_interrupted()) {
+		vm_stop(vm, "interrupted", "interrupted");
+	} else if (vm->interactive) {
+		return G_SOURCE_CONTINUE;
+	} else if (p->goodbye) {
+		if (now - p->goodbye > OFF_LIMIT * k * G_USEC_PER_SEC)
+			end_qemu(vm, SIGKILL);	/* it said goodbye: its word counts */
+	} else if (!p->hello && !p->console->len && now - p->started > SILENT_LIMIT * k * G_USEC_PER_SEC) {
+		stop_late(vm, "no-boot", "silent boot: no word for %d s (no kernel for this machine, or no serial console in it?)",
+			  SILENT_LIMIT * k);
+	} else if (!p->hello && now - p->started > BOOT_LIMIT * k * G_USEC_PER_SEC) {
+		stop_late(vm, "no-boot", "PID 1 said nothing within %d s", BOOT_LIMIT * k);
+	} else if (p->hello && now - p->last_beat > BEAT_LIMIT * k * G_USEC_PER_SEC) {
+		stop_late(vm, "hang", "the kernel hangs: PID 1 has been silent for %d s", BEAT_LIMIT * k);
+	} else if (now > p->deadline) {
+		stop_late(vm, "timeout", "over its %d s in all", vm->timeout);
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+static int log_file(struct vm *vm, const char *name)
+{
+	char *path = g_build_filename(vm->dir, name, NULL);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	g_free(path);
+	return fd;
+}
+
+static bool make_channels(int ours[CHANNELS], int theirs[CHANNELS], GError **err)
+{
+	int c, pair[2];
+
+	for (c = 0; c < CHANNELS; c++) {
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+			mmg_set_error(err, MMG_EXIT_BROKEN, "socketpair: %s", g_strerror(errno));
+			return false;
+		}
+		ours[c] = pair[0];
+		theirs[c] = pair[1];
+	}
+	return true;
+}
+
+/* Out of the terminal's process group, so Ctrl-C comes to us alone; a person's shell stays in it */
+static void qemu_setup(gpointer data)
+{
+	const struct vm *vm = data;
+
+	if (!vm->interactive)
+		setpgid(0, 0);
+	signal(SIGPIPE, SIG_DFL);
+}
+
+static bool spawn(struct vm *vm, int theirs[CHANNELS], GError **err)
+{
+	struct vm_private *p = vm->p;
+	int targets[CHANNELS] = { 10, 11, 12, 13, 14 };
+	GSpawnFlags flags = G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD;
+	GError *e = NULL;
+	bool ok;
+
+	if (vm->interactive)
+		flags |= G_SPAWN_CHILD_INHERITS_STDIN;
+	g_ptr_array_add(vm->argv, NULL);
+	ok = g_spawn_async_with_pipes_and_fds(NULL, (const char *const *)vm->argv->pdata, NULL, flags,
+					      qemu_setup, vm, -1, vm->interactive ? 1 : -1, -1, theirs,
+					      targets, CHANNELS, &p->pid, NULL, NULL, &p->err_fd, &e);
+	g_ptr_array_remove_index(vm->argv, vm->argv->len - 1);
+	if (!ok) {
+		mmg_set_error(err, MMG_EXIT_BROKEN, "cannot start %s: %s", vm->accel->qemu, e->message);
+		g_error_free(e);
+	}
+	return ok;
+}
+
+static struct vm_private *private_new(void)
+{
+	struct vm_private *p = g_new0(struct vm_private, 1);
+
+	p->console = g_string_new(NULL);
+	p->control = g_string_new(NULL);
+	p->qmp = g_string_new(NULL);
+	p->said = g_string_new(NULL);
+	p->requests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return p;
+}
+
+bool vm_start(struct vm *vm, GError **err)
+{
+	struct vm_private *p = private_new();
+	int theirs[CHANNELS], c;
+	bool ok;
+
+	vm->p = p;
+	vm->ktap = ktap_new();
+	vm->artifacts = g_ptr_array_new_with_free_func(g_free);
+	vm->trouble = g_string_new(NULL);
+	vm->events = json_array();
+	if (!make_channels(p->fds, theirs, err))
+		return false;
+	p->console_log = log_file(vm, "console.log");
+	p->tap_log = log_file(vm, "guest.ktap");
+	p->spool = log_file(vm, "artifacts.tar");
+	p->started = g_get_monotonic_time();
+	p->deadline = p->started + vm->timeout * G_USEC_PER_SEC;
+	ok = spawn(vm, theirs, err);
+	for (c = 0; c < CHANNELS; c++)
+		close(theirs[c]);
+	if (!ok)
+		return false;
+	for (c = 0; c < CHANNELS; c++) {
+		g_unix_set_fd_nonblocking(p->fds[c], TRUE, NULL);
+		p->sources[c] = g_unix_fd_add(p->fds[c], G_IO_IN | G_IO_HUP, on_channel, vm);
+	}
+	g_unix_set_fd_nonblocking(p->err_fd, TRUE, NULL);
+	p->err_source = g_unix_fd_add(p->err_fd, G_IO_IN | G_IO_HUP, on_qemu_said, vm);
+	p->child = g_child_watch_add(p->pid, on_qemu_exit, vm);
+	p->tick = g_timeout_add(250, on_vm_tick, vm);
+	return true;
+}
+
+void vm_free(struct vm *vm)
+{
+	struct vm_private *p = vm->p;
+
+	if (p) {
+		g_string_free(p->console, TRUE);
+		g_string_free(p->control, TRUE);
+		g_string_free(p->qmp, TRUE);
+		g_string_free(p->said, TRUE);
+		g_hash_table_unref(p->requests);
+		g_free(p->refused);
+		g_free(p->why);
+		g_free(p);
+		ktap_free(vm->ktap);
+		g_ptr_array_unref(vm->artifacts);
+		g_string_free(vm->trouble, TRUE);
+		json_decref(vm->events);
+	}
+	if (vm->argv)
+		g_ptr_array_unref(vm->argv);
+	g_free(vm->dir);
+	g_free(vm->initramfs);
+	g_free(vm->append);
+	g_free(vm->reason);
+	g_free(vm);
+}

@@ -8,8 +8,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdnoreturn.h>
+#include <stdio.h>
+
+#include "compiler.h"
 
 /**
  * struct mmg_case - one variant of a test, a row of its table
@@ -59,7 +60,7 @@ struct mmg_test {
  * @verbose:	-v
  */
 struct mmg_opts {
-	uint64_t seed;
+	u64 seed;
 	size_t mem_bytes;
 	bool destructive;
 	bool verbose;
@@ -71,34 +72,33 @@ extern struct mmg_opts mmg_opts;
 int mmg_main(int argc, char **argv, const struct mmg_test *test);
 
 /* How a case ends.  The reason is one line and carries the numbers. */
-noreturn void mmg_pass(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-noreturn void mmg_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-noreturn void mmg_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-noreturn void mmg_broken(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void mmg_pass(const char *fmt, ...) __printf(1, 2) __noreturn;
+void mmg_fail(const char *fmt, ...) __printf(1, 2) __noreturn;
+void mmg_skip(const char *fmt, ...) __printf(1, 2) __noreturn;
+void mmg_broken(const char *fmt, ...) __printf(1, 2) __noreturn;
 /* only in setup(): every case of the test is skipped for this reason */
-noreturn void mmg_skip_all(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void mmg_skip_all(const char *fmt, ...) __printf(1, 2) __noreturn;
 
 /* A diagnostic line ("# ...") of the running case */
-void mmg_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void mmg_info(const char *fmt, ...) __printf(1, 2);
 /* A measured value: "# mmgate-metric: CASE NAME VALUE"; names are [a-z0-9_] */
 void mmg_metric(const char *name, double value);
 /* What the case is doing, named when it is killed for taking too long */
-void mmg_doing(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void mmg_doing(const char *fmt, ...) __printf(1, 2);
 /*
  * Open an artifact for writing, or NULL where none are kept: the file
  * $MMGATE_ARTIFACTS/family/test/CASE.KIND, KIND such as "order.tsv".
  */
-#include <stdio.h>
 FILE *mmg_artifact(const char *kind);
 
 /* Save a setting now, put back when the case ends (beyond those declared) */
 void mmg_save_setting(const char *path);
 /* Write a setting; broken, with what came back, where it is refused */
 void mmg_write_setting(const char *path, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+	__printf(2, 3);
 /* Same, returning 0 or -errno */
 int mmg_try_write(const char *path, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+	__printf(2, 3);
 /* Whole small file as a static-lifetime-free string (caller frees), or NULL with errno */
 char *mmg_read_file(const char *path, size_t *len);
 
@@ -110,9 +110,9 @@ char *mmg_read_file(const char *path, size_t *len);
 int mmg_request(const char *what, char *reply, size_t size);
 
 /* Seeded generator (splitmix64), for labels and orders */
-uint64_t mmg_rand(uint64_t *state);
+u64 mmg_rand(u64 *state);
 /* Fisher-Yates over @n indices */
-void mmg_shuffle(uint32_t *v, size_t n, uint64_t *state);
+void mmg_shuffle(u32 *v, size_t n, u64 *state);
 
 /* True where the test runs in mmgate's own VM */
 bool mmg_in_vm(void);

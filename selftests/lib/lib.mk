@@ -20,7 +20,7 @@ SRC_DIR := .
 # Relative directories are meant from where make was called, not from here
 from_caller = $(if $(filter /%,$(1)),$(1),$(if $(1),$(abspath $(or $(PWD),$(CURDIR))/$(1))))
 ifeq ($(OUTPUT),)
-OUTPUT := ../../build/selftests
+override OUTPUT := ../../build/selftests
 else
 override OUTPUT := $(call from_caller,$(OUTPUT))
 endif
@@ -63,7 +63,7 @@ MAKEFLAGS += --no-print-directory
 endif
 
 WARN_CFLAGS := -Wall -Wextra -Wstrict-prototypes
-LIB_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARN_CFLAGS) -I$(LIB_DIR) -MMD -MP $(USERCFLAGS)
+LIB_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE= $(WARN_CFLAGS) -I$(LIB_DIR) -MMD -MP $(USERCFLAGS)
 
 LIB_SRCS := $(wildcard $(LIB_DIR)/*.c)
 LIB_OBJS := $(patsubst $(LIB_DIR)/%.c,$(OUTPUT)/$(FAMILY)/.lib/%.o,$(LIB_SRCS))

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the zone and node tests share */
+#ifndef MMGATE_MM_UTIL_H
+#define MMGATE_MM_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "node.h"
+#include "runner.h"
+#include "vmstat.h"
+#include "zoneinfo.h"
+
+#define MIB		(1024UL * 1024)
+
+/* How the rows of a kernel differ from the formula */
+struct mm_rows {
+	unsigned int rows, cells, wrong, decreasing;
+	char first[160];	/* the first difference, in words */
+};
+
+void mm_zoneinfo(struct zoneinfo *zi);
+int mm_ratio(long *ratio);
+void mm_vmstat(struct vmstat *v);
+void mm_compare_rows(const struct zoneinfo *zi, const long *ratio, struct mm_rows *rows);
+void mm_protection_artifact(const struct zoneinfo *zi, const long *ratio);
+void mm_info_rows(const struct zoneinfo *zi);
+unsigned long mm_page_size(void);
+
+#endif /* MMGATE_MM_UTIL_H */

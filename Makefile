@@ -5,8 +5,8 @@ PKGS := glib-2.0 gio-unix-2.0 libarchive libkmod jansson sqlite3 libxml-2.0
 CFLAGS ?= -O2 -g
 # The vendor of a package may want -Werror off: make WERROR=
 WERROR ?=
-SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 comma := ,
+SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wformat=2 -Wno-format-nonliteral $(WERROR) $(SAN) \
 	$(PKG_CFLAGS) -Ihost -Iselftests/lib -MMD -MP $(CFLAGS)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))

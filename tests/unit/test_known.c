@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// unit-sources: host/known.c host/util.c host/status.c
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "mmg.h"
+
+static char *root, *folder;
+
+static int setup(void **state)
+{
+	(void)state;
+	root = g_dir_make_tmp("mmgate-known-XXXXXX", NULL);
+	folder = g_build_filename(root, "configs", "known-issues", NULL);
+	g_mkdir_with_parents(folder, 0755);
+	g_setenv("MMGATE_ROOT", root, TRUE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	mmg_rmtree(root);
+	g_free(root);
+	g_free(folder);
+	return 0;
+}
+
+/* The run that entries are tried on: a failed and a passed case on 6.1, a splat on 6.12 */
+static json_t *run_new(const char *conf)
+{
+	char *path = g_build_filename(folder, "a.conf", NULL);
+	json_t *run;
+
+	assert_true(g_file_set_contents(path, conf, -1, NULL));
+	g_free(path);
+	run = json_pack("{s:s, s:[{s:s,s:s},{s:s,s:s}],"
+			"s:[{s:s,s:i,s:s,s:s},{s:s,s:i,s:s,s:s},{s:s,s:i,s:s,s:s}],"
+			"s:[{s:i,s:s,s:[{s:s,s:s,s:n}]}]}",
+			"started", "2026-11-30T10:00:00Z",
+			"kernels", "version", "6.1.170", "arch", "x86_64",
+			"version", "6.12.117", "arch", "x86_64",
+			"cases",
+			"name", "kvm/eviction_order/anon-4k", "kernel", 0, "machine", "default",
+			"result", "fail",
+			"name", "kvm/eviction_order/shmem", "kernel", 1, "machine", "default",
+			"result", "pass",
+			"name", "kvm/stats/full", "kernel", 1, "machine", "numa-fake2",
+			"result", "broken",
+			"boots", "kernel", 1, "machine", "default", "splats",
+			"title", "WARNING: at mm/vmscan.c:3210 walk_mm", "fingerprint",
+			"0123456789abcdef", "allowed");
+	assert_non_null(run);
+	assert_true(known_apply(run, NULL));
+	return run;
+}
+
+static const char *allowed(json_t *run, size_t i)
+{
+	json_t *c = json_array_get(json_object_get(run, "cases"), i);
+	const char *s = json_string_value(json_object_get(c, "allowed"));
+
+	return s ? s : "";
+}
+
+static const char *splat_allowed(json_t *run)
+{
+	json_t *b = json_array_get(json_object_get(run, "boots"), 0);
+	json_t *s = json_array_get(json_object_get(b, "splats"), 0);
+	const char *a = json_string_value(json_object_get(s, "allowed"));
+
+	return a ? a : "";
+}
+
+static const char *noted(json_t *run, const char *key)
+{
+	json_t *k = json_array_get(json_object_get(run, "known_issues"), 0);
+	const char *s = json_string_value(json_object_get(k, key));
+
+	return s ? s : "";
+}
+
+#define OWNED "owner=A. Person\nlink=https://example.org/1\n"
+#define ENTRY(kind, pattern, more) \
+	"[e1]\nkind=" kind "\npattern=" pattern "\n" OWNED more
+
+static void applies(void **state)
+{
+	json_t *run = run_new(ENTRY("test", "kvm/eviction_order/anon-4k", "expires=2026-12-31\n"));
+
+	(void)state;
+	assert_string_equal(allowed(run, 0), "e1");
+	assert_string_equal(allowed(run, 1), "");
+	assert_string_equal(noted(run, "state"), "applied");
+	json_decref(run);
+	/* a whole test, and a glob; what passed is never touched */
+	run = run_new(ENTRY("test", "kvm/eviction_order", "expires=2026-11-30\n"));
+	assert_string_equal(allowed(run, 0), "e1");
+	assert_string_equal(allowed(run, 1), "");
+	json_decref(run);
+	run = run_new(ENTRY("splat", "WARNING: at mm/vmscan.c:* walk_mm", "expires=2026-12-31\n"));
+	assert_string_equal(splat_allowed(run), "e1");
+	json_decref(run);
+	run = run_new(ENTRY("splat", "0123456789abcdef", "expires=2026-12-31\n"));
+	assert_string_equal(splat_allowed(run), "e1");
+	json_decref(run);
+}
+
+static void scope(void **state)
+{
+	static const struct {
+		const char *more;
+		bool fits;
+	} all[] = {
+		{ "kernels=>=6.1 <6.12\n", true },
+		{ "kernels==6.1\n", true },
+		{ "kernels=>=6.1.171\n", false },
+		{ "kernels=>=6.2\n", false },
+		{ "kernels=<6.10\n", true },
+		{ "arch=arm64\n", false },
+		{ "arch=arm64;x86_64\n", true },
+		{ "machine=default\n", true },
+		{ "machine=numa-*\n", false },
+		{ "results=broken\n", false },
+		{ "results=broken;fail\n", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		char *conf = g_strconcat(ENTRY("test", "kvm/eviction_order/*",
+					       "expires=2026-12-31\n"), all[i].more, NULL);
+		json_t *run = run_new(conf);
+
+		assert_string_equal(allowed(run, 0), all[i].fits ? "e1" : "");
+		json_decref(run);
+		g_free(conf);
+	}
+}
+
+static void expires(void **state)
+{
+	json_t *run = run_new(ENTRY("test", "kvm/eviction_order/anon-4k", "expires=2026-11-29\n"));
+
+	(void)state;
+	assert_string_equal(allowed(run, 0), "");
+	assert_string_equal(noted(run, "state"), "expired");
+	assert_non_null(strstr(noted(run, "note"), "A. Person"));
+	json_decref(run);
+}
+
+static void unmatched_is_reported(void **state)
+{
+	json_t *run = run_new(ENTRY("test", "kvm/eviction_order/shmem", "expires=2026-12-31\n"));
+
+	(void)state;
+	assert_string_equal(noted(run, "state"), "unmatched");
+	json_decref(run);
+	/* out of scope: nothing is known about it, nothing is said */
+	run = run_new(ENTRY("test", "kvm/eviction_order/shmem",
+			    "expires=2026-12-31\nkernels=>=7.0\n"));
+	assert_int_equal(json_array_size(json_object_get(run, "known_issues")), 0);
+	json_decref(run);
+}
+
+static void refused(void **state)
+{
+	static const char *const all[] = {
+		ENTRY("test", "*", "expires=2026-12-31\n"),
+		ENTRY("test", "*/*", "expires=2026-12-31\n"),
+		ENTRY("test", "kvm/*", "expires=2026-12-31\n"),
+		ENTRY("test", "kvm", "expires=2026-12-31\n"),
+		ENTRY("test", "?*/?*", "expires=2026-12-31\n"),
+		ENTRY("test", "", "expires=2026-12-31\n"),
+		ENTRY("splat", "*", "expires=2026-12-31\n"),
+		ENTRY("splat", "WARNING: *", "expires=2026-12-31\n"),
+		ENTRY("splat", "*a*", "expires=2026-12-31\n"),
+		ENTRY("all", "kvm/eviction_order/*", "expires=2026-12-31\n"),
+		ENTRY("test", "kvm/eviction_order/*", ""),
+		ENTRY("test", "kvm/eviction_order/*", "expires=never\n"),
+		ENTRY("test", "kvm/eviction_order/*", "expires=2026-13-45\n"),
+		ENTRY("test", "kvm/eviction_order/*", "expires=2026-12-31\nresults=pass\n"),
+		ENTRY("test", "kvm/eviction_order/*", "expires=2026-12-31\nkernels=6.1\n"),
+		ENTRY("test", "kvm/eviction_order/*", "expires=2026-12-31\nmachines=default\n"),
+		"[e1]\nkind=test\npattern=kvm/eviction_order/*\nowner=A\nexpires=2026-12-31\n",
+		"[e1]\nkind=test\npattern=kvm/eviction_order/*\nlink=https://x.org\nexpires=2026-12-31\n",
+		"no key file at all \xff\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		json_t *run = run_new(all[i]);
+
+		assert_string_equal(noted(run, "state"), "refused");
+		assert_string_equal(allowed(run, 0), "");
+		assert_string_equal(splat_allowed(run), "");
+		json_decref(run);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(applies),
+		cmocka_unit_test(scope),
+		cmocka_unit_test(expires),
+		cmocka_unit_test(unmatched_is_reported),
+		cmocka_unit_test(refused),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * run.json seen as a matrix: a line for each case and machine, a column for
+ * each kernel.  All reports are made from this and from the files of the
+ * results folder alone, so that they can be made again at any time.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *rep_str(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+double rep_num(const json_t *o, const char *key)
+{
+	return json_number_value(json_object_get(o, key));
+}
+
+json_int_t rep_int(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+bool rep_bool(const json_t *o, const char *key)
+{
+	return json_is_true(json_object_get(o, key));
+}
+
+const char *rep_label(const struct rep *r, size_t i)
+{
+	json_t *k = json_array_get(r->kernels, i);
+	const char *s = rep_str(k, "label");
+
+	if (!*s)
+		s = rep_str(k, "release");
+	if (!*s)
+		s = rep_str(k, "spec");
+	return *s ? s : "kernel";
+}
+
+static void row_free(void *data)
+{
+	struct rep_row *row = data;
+
+	g_free(row->test);
+	g_free(row->cells);
+	g_free(row);
+}
+
+void rep_free(struct rep *r)
+{
+	if (!r)
+		return;
+	for (guint i = 0; i < r->rows->len; i++) {
+		struct rep_row *row = r->rows->pdata[i];
+
+		for (size_t k = 0; k < r->nr_kernels; k++)
+			g_clear_pointer(&row->cells[k].cases, g_ptr_array_unref);
+	}
+	g_ptr_array_unref(r->rows);
+	g_hash_table_unref(r->index);
+	g_free(r);
+}
+
+/* family/test of a case's name */
+static char *test_of(const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	slash = slash ? strchr(slash + 1, '/') : NULL;
+	return slash ? g_strndup(name, slash - name) : g_strdup(name);
+}
+
+static struct rep_row *row_get(struct rep *r, const char *name, const char *machine)
+{
+	char *key = g_strdup_printf("%s\n%s", name, machine);
+	struct rep_row *row = g_hash_table_lookup(r->index, key);
+
+	if (row) {
+		g_free(key);
+		return row;
+	}
+	row = g_new0(struct rep_row, 1);
+	row->name = name;
+	row->machine = machine;
+	row->test = test_of(name);
+	row->cells = g_new0(struct rep_cell, MAX(r->nr_kernels, 1));
+	for (size_t k = 0; k < r->nr_kernels; k++)
+		row->cells[k].cases = g_ptr_array_new();
+	g_ptr_array_add(r->rows, row);
+	g_hash_table_insert(r->index, key, row);
+	return row;
+}
+
+static bool bad(GError **err, const char *dir, const char *what, size_t i)
+{
+	mmg_set_error(err, MMG_EXIT_BROKEN, "reading %s/run.json: %s %zu is not of the form that docs/results.md describes",
+		      dir, what, i);
+	return false;
+}
+
+static bool kernel_index_ok(const struct rep *r, const json_t *o)
+{
+	json_t *k = json_object_get(o, "kernel");
+
+	return json_is_integer(k) && json_integer_value(k) >= 0 &&
+	       (size_t)json_integer_value(k) < r->nr_kernels;
+}
+
+static bool add_case(struct rep *r, json_t *c)
+{
+	const char *result = rep_str(c, "result");
+	struct rep_cell *cell;
+	json_t *auc;
+
+	if (!json_is_object(c) || !*rep_str(c, "name") || !kernel_index_ok(r, c))
+		return false;
+	cell = &row_get(r, rep_str(c, "name"), rep_str(c, "machine"))->cells[rep_int(c, "kernel")];
+	if (!strcmp(result, "pass")) {
+		cell->pass++;
+		r->pass++;
+	} else if (!strcmp(result, "fail")) {
+		cell->fail++;
+		r->fail++;
+	} else if (!strcmp(result, "skip")) {
+		cell->skip++;
+		r->skip++;
+	} else if (!strcmp(result, "broken")) {
+		cell->broken++;
+		r->broken++;
+	} else {
+		return false;
+	}
+	if ((!strcmp(result, "fail") || !strcmp(result, "broken")) && *rep_str(c, "allowed"))
+		cell->allowed++;
+	g_ptr_array_add(cell->cases, c);
+	auc = json_object_get(json_object_get(c, "metrics"), "auc");
+	if (json_is_number(auc) && strcmp(result, "skip")) {
+		double v = json_number_value(auc);
+
+		cell->auc_min = cell->has_auc ? fmin(cell->auc_min, v) : v;
+		cell->auc_max = cell->has_auc ? fmax(cell->auc_max, v) : v;
+		cell->has_auc = true;
+	}
+	return true;
+}
+
+static bool add_boot(struct rep *r, json_t *b)
+{
+	json_t *s;
+	size_t i;
+
+	if (!json_is_object(b) || !kernel_index_ok(r, b))
+		return false;
+	json_array_foreach(json_object_get(b, "splats"), i, s) {
+		if (!json_is_object(s))
+			return false;
+		if (*rep_str(s, "allowed"))
+			r->splats_allowed++;
+		else
+			r->splats++;
+	}
+	return true;
+}
+
+struct rep *rep_new(json_t *run, const char *dir, GError **err)
+{
+	struct rep *r;
+	json_t *o;
+	size_t i;
+
+	if (!json_is_object(run) || rep_int(run, "schema") != 1) {
+		mmg_set_error(err, MMG_EXIT_BROKEN,
+			      "reading %s/run.json: it is not of schema 1, the one that mmgate %s reads",
+			      dir, MMG_VERSION);
+		return NULL;
+	}
+	r = g_new0(struct rep, 1);
+	r->run = run;
+	r->dir = dir;
+	r->kernels = json_object_get(run, "kernels");
+	r->boots = json_object_get(run, "boots");
+	r->cases = json_object_get(run, "cases");
+	r->nr_kernels = json_array_size(r->kernels);
+	r->rows = g_ptr_array_new_with_free_func(row_free);
+	r->index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	json_array_foreach(r->kernels, i, o)
+		if (!json_is_object(o) && !bad(err, dir, "kernel", i))
+			goto fail;
+	json_array_foreach(r->boots, i, o)
+		if (!add_boot(r, o) && !bad(err, dir, "boot", i))
+			goto fail;
+	json_array_foreach(r->cases, i, o)
+		if (!add_case(r, o) && !bad(err, dir, "case", i))
+			goto fail;
+	return r;
+fail:
+	rep_free(r);
+	return NULL;
+}
+
+const char *rep_cell_word(const struct rep_cell *c)
+{
+	if (c->fail)
+		return "fail";
+	if (c->broken)
+		return "broken";
+	if (c->pass)
+		return "pass";
+	return c->skip ? "skip" : "none";
+}
+
+char *rep_cell_text(const struct rep_cell *c)
+{
+	const char *word = rep_cell_word(c);
+	int n = c->cases->len, hit = c->fail ? c->fail : c->broken ? c->broken :
+					 c->pass ? c->pass : c->skip;
+	GString *out = g_string_new(!strcmp(word, "fail") ? "FAIL" :
+				    !strcmp(word, "broken") ? "BROKEN" :
+				    !strcmp(word, "none") ? "-" : word);
+
+	if (c->allowed && c->allowed == c->fail + c->broken)
+		g_string_append(out, "(known)");
+	if (n > 1)
+		g_string_append_printf(out, " %d/%d", hit, n);
+	if (c->has_auc && fabs(c->auc_max - c->auc_min) < 0.005)
+		g_string_append_printf(out, " %.2f", c->auc_max);
+	else if (c->has_auc)
+		g_string_append_printf(out, " %.2f-%.2f", c->auc_min, c->auc_max);
+	return g_string_free(out, FALSE);
+}
+
+json_t *rep_cell_case(const struct rep_cell *c)
+{
+	const char *word = rep_cell_word(c);
+
+	for (guint i = 0; i < c->cases->len; i++)
+		if (!strcmp(rep_str(c->cases->pdata[i], "result"), word))
+			return c->cases->pdata[i];
+	return NULL;
+}
+
+const char *rep_meaning(const struct rep *r, const json_t *c)
+{
+	static const struct {
+		const char *glob, *means;
+	} meanings[] = {
+		{ "kvm/eviction_order/*host*",
+		  "Under memory pressure this kernel evicts a process's hot pages as readily as its idle ones." },
+		{ "kvm/eviction_order/*",
+		  "Under memory pressure this kernel evicts the guest pages a VM is using as readily as idle ones: the VM stalls on swap while cold memory stays." },
+		{ "kvm/*fair*|kvm/*process*|kvm/*neighbo*",
+		  "Under memory pressure this kernel takes from one side, VM or process, what both should give." },
+		{ "kvm/*oom*|kvm/*toggle*",
+		  "Switching MGLRU on a live machine can kill processes of a VM that had memory left to reclaim." },
+		{ "kvm/*reclaim*",
+		  "A request to reclaim takes much more, or much longer, than was asked." },
+		{ "kvm/*stat*|kvm/*debugfs*",
+		  "Tools that read this kernel's MGLRU statistics are told something that is not so." },
+		{ "kvm/*",
+		  "MGLRU does not see what a guest touches: a VM's working set is judged by chance." },
+		{ "mm/*pressure*|mm/*fill*",
+		  "A single process can use up the low zone's reserve: drivers that need memory below 4G (or 16M) may find none." },
+		{ "mm/lowmem*|mm/*protect*|mm/*reserve*",
+		  "Low zones are not protected as lowmem_reserve_ratio asks: user memory can use up what only they can give to drivers." },
+		{ "mm/*",
+		  "The kernel's zones or nodes do not keep the memory in reserve that they promise." },
+	};
+
+	const char *name = rep_str(c, "name");
+	const char *state = rep_str(json_array_get(r->boots, rep_int(c, "boot")), "state");
+
+	if (strcmp(rep_str(c, "result"), "fail"))
+		return NULL;
+	if (!strcmp(state, "panic") || !strcmp(state, "hang"))
+		return "The kernel dies under this load, and everything on the machine with it.";
+	for (gsize i = 0; i < G_N_ELEMENTS(meanings); i++) {
+		char **globs = g_strsplit(meanings[i].glob, "|", -1);
+		bool hit = false;
+
+		for (char **g = globs; *g && !hit; g++)
+			hit = g_pattern_match_simple(*g, name);
+		g_strfreev(globs);
+		if (hit)
+			return meanings[i].means;
+	}
+	return NULL;
+}
+
+/* A path that stays below the folder it starts from */
+static bool path_inside(const char *path)
+{
+	char **parts = g_strsplit(path, "/", -1);
+	bool ok = *path && *path != '/' && strlen(path) < 4000;
+
+	for (char **p = parts; *p; p++)
+		if (!strcmp(*p, ".."))
+			ok = false;
+	g_strfreev(parts);
+	return ok;
+}
+
+char *rep_file(const struct rep *r, const char *path, gsize max, bool tail, gsize *len)
+{
+	char *full, *buf = NULL;
+	struct stat st;
+	gsize have = 0;
+	int fd;
+
+	if (!path_inside(path))
+		return NULL;
+	full = g_build_filename(r->dir, path, NULL);
+	fd = open(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	g_free(full);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		if (tail && (gsize)st.st_size > max)
+			lseek(fd, -(off_t)max, SEEK_END);
+		buf = g_malloc(max + 1);
+		while (have < max) {
+			ssize_t n = read(fd, buf + have, max - have);
+
+			if (n < 0 && errno == EINTR)
+				continue;
+			if (n <= 0)
+				break;
+			have += n;
+		}
+		buf = g_realloc(buf, have + 1);
+		buf[have] = 0;
+		if (len)
+			*len = have;
+	}
+	close(fd);
+	return buf;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Text laid out for people, and made harmless on the way.
+ */
+#include "report.h"
+
+#include <string.h>
+
+/**
+ * text_width() - columns that a string takes on a terminal
+ * @s: UTF-8 without control characters
+ */
+int text_width(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s = g_utf8_next_char(s)) {
+		gunichar c = g_utf8_get_char(s);
+
+		if (!g_unichar_iszerowidth(c))
+			n += g_unichar_iswide(c) ? 2 : 1;
+	}
+	return n;
+}
+
+/**
+ * text_pad() - append a string, then blanks
+ * @out: where to
+ * @s: UTF-8 without control characters
+ * @width: columns to fill; a longer string is not cut
+ */
+void text_pad(GString *out, const char *s, int width)
+{
+	int n = width - text_width(s);
+
+	g_string_append(out, s);
+	while (n-- > 0)
+		g_string_append_c(out, ' ');
+}
+
+/* Bytes of @s that fit into @room columns, at least one character */
+static gsize fitting(const char *s, int room)
+{
+	const char *p = s;
+	int n = 0;
+
+	while (*p) {
+		gunichar c = g_utf8_get_char(p);
+
+		n += g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+		if (n > room && p > s)
+			break;
+		p = g_utf8_next_char(p);
+	}
+	return p - s;
+}
+
+/**
+ * text_wrap() - append a paragraph
+ * @out: where to
+ * @s: valid UTF-8, one line
+ * @indent: blanks before each line
+ * @width: columns of a line with its indent
+ *
+ * Breaks at blanks; a word longer than a line is cut.
+ */
+void text_wrap(GString *out, const char *s, int indent, int width)
+{
+	int room = MAX(width - indent, 16);
+	bool first = true;
+
+	while (*s == ' ')
+		s++;
+	do {
+		gsize n = fitting(s, room), cut = n;
+
+		if (s[n]) {
+			while (cut > 0 && s[cut] != ' ')
+				cut--;
+			if (!cut)
+				cut = n;
+		}
+		if (!first)
+			g_string_append_c(out, '\n');
+		for (int i = 0; i < indent; i++)
+			g_string_append_c(out, ' ');
+		g_string_append_len(out, s, cut);
+		s += cut;
+		while (*s == ' ')
+			s++;
+		first = false;
+	} while (*s);
+}
+
+/**
+ * text_ascii() - keep only what every mail reader shows alike
+ * @s: any bytes
+ *
+ * Return: printable ASCII, '?' for each other character; g_free() it.
+ */
+char *text_ascii(const char *s)
+{
+	GString *out = g_string_new(NULL);
+	char *valid = g_utf8_make_valid(s, -1);
+
+	for (const char *p = valid; *p; p = g_utf8_next_char(p)) {
+		gunichar c = g_utf8_get_char(p);
+
+		g_string_append_c(out, c >= 0x20 && c < 0x7f ? (char)c : c == '\t' ? ' ' : '?');
+	}
+	g_free(valid);
+	return g_string_free(out, FALSE);
+}
+
+/* What no report shows as it is: controls, and marks that turn the direction of text */
+static bool harmful(gunichar c)
+{
+	return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7f && c < 0xa0) ||
+	       (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
+	       c == 0x200f || c == 0xfeff || (c & 0xfffe) == 0xfffe || (c >= 0xd800 && c < 0xe000);
+}
+
+/**
+ * text_escape() - append text to HTML or XML, between tags or in an attribute
+ * @out: where to
+ * @s: any bytes
+ */
+void text_escape(GString *out, const char *s)
+{
+	char *valid = g_utf8_make_valid(s, -1);
+
+	for (const char *p = valid; *p; p = g_utf8_next_char(p)) {
+		gunichar c = g_utf8_get_char(p);
+
+		if (harmful(c))
+			g_string_append(out, "\xef\xbf\xbd");
+		else if (c == '&')
+			g_string_append(out, "&amp;");
+		else if (c == '<')
+			g_string_append(out, "&lt;");
+		else if (c == '>')
+			g_string_append(out, "&gt;");
+		else if (c == '"')
+			g_string_append(out, "&quot;");
+		else if (c == '\'')
+			g_string_append(out, "&#39;");
+		else
+			g_string_append_unichar(out, c);
+	}
+	g_free(valid);
+}
+
+/**
+ * text_seconds() - a duration for people
+ * @s: seconds
+ *
+ * Return: such as "1.2 s" or "3 min 20 s"; g_free() it.
+ */
+char *text_seconds(double s)
+{
+	if (!(s >= 0) || s > 1e9)
+		s = 0;
+	if (s < 99.95)
+		return g_strdup_printf("%.1f s", s);
+	if (s < 5999.5)
+		return g_strdup_printf("%d min %d s", (int)(s + 0.5) / 60, (int)(s + 0.5) % 60);
+	return g_strdup_printf("%d h %d min", (int)(s / 3600), (int)(s / 60) % 60);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The results folder and the verdict on what is in it.
+ */
+#include "mmg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void point_latest(const char *results, const char *name)
+{
+	char *tmp = g_strdup_printf("%s/.latest.%d", results, (int)getpid());
+	char *link = g_build_filename(results, "latest", NULL);
+
+	unlink(tmp);
+	if (symlink(name, tmp) || rename(tmp, link))
+		unlink(tmp);
+	g_free(link);
+	g_free(tmp);
+}
+
+static char *make_out(const char *out, GError **err)
+{
+	char *path = g_canonicalize_filename(out, NULL), *parent = g_path_get_dirname(path);
+
+	if (mmg_mkdirs(parent, err) && !mkdir(path, 0755)) {
+		g_free(parent);
+		return path;
+	}
+	if (err && !*err)
+		mmg_set_error(err, errno == EEXIST ? MMG_EXIT_USAGE : MMG_EXIT_BROKEN,
+			      "--out %s: %s; name a folder that does not exist yet", out,
+			      g_strerror(errno));
+	g_free(parent);
+	g_free(path);
+	return NULL;
+}
+
+char *results_make_dir(const struct cli *cli, GError **err)
+{
+	char *results, *date, *path = NULL;
+	GDateTime *now;
+	int n;
+
+	if (cli->out)
+		return make_out(cli->out, err);
+	results = mmg_root_path("results", NULL);
+	now = g_date_time_new_now_local();
+	date = g_date_time_format(now, "%Y-%m-%d");
+	for (n = 1; mmg_mkdirs(results, err) && n < 100000; n++) {
+		char *name = g_strdup_printf("%s-%d", date, n);
+
+		path = g_build_filename(results, name, NULL);
+		if (!mkdir(path, 0755)) {
+			point_latest(results, name);
+			g_free(name);
+			break;
+		}
+		if (errno != EEXIST) {
+			mmg_set_error(err, MMG_EXIT_BROKEN, "cannot make %s: %s; name another place with --out",
+				      path, g_strerror(errno));
+			g_clear_pointer(&path, g_free);
+			g_free(name);
+			break;
+		}
+		g_clear_pointer(&path, g_free);
+		g_free(name);
+	}
+	g_date_time_unref(now);
+	g_free(date);
+	g_free(results);
+	return path;
+}
+
+static const char *str(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key)) ?: "";
+}
+
+static const char *kernel_label(const json_t *run, const json_t *c)
+{
+	json_t *k = json_array_get(json_object_get(run, "kernels"),
+				   json_integer_value(json_object_get(c, "kernel")));
+
+	return str(k, "label");
+}
+
+/* The first case with this result that no known issue excuses, and how many */
+static json_t *first_with(const json_t *run, const char *result, int *count)
+{
+	json_t *c, *first = NULL;
+	size_t i;
+
+	*count = 0;
+	json_array_foreach(json_object_get(run, "cases"), i, c) {
+		if (strcmp(str(c, "result"), result) || *str(c, "allowed"))
+			continue;
+		first = first ?: c;
+		++*count;
+	}
+	return first;
+}
+
+static json_t *first_splat(const json_t *run, json_t **boot, int *count)
+{
+	json_t *b, *s, *first = NULL;
+	size_t i, j;
+
+	*count = 0;
+	json_array_foreach(json_object_get(run, "boots"), i, b) {
+		json_array_foreach(json_object_get(b, "splats"), j, s) {
+			if (*str(s, "allowed"))
+				continue;
+			if (!first)
+				*boot = b;
+			first = first ?: s;
+			++*count;
+		}
+	}
+	return first;
+}
+
+static const char *missing_require(json_t *run)
+{
+	const char *missing = NULL;
+	json_t *r, *c;
+	size_t i, j;
+
+	json_array_foreach(json_object_get(run, "requires"), i, r) {
+		bool ran = false;
+
+		json_array_foreach(json_object_get(run, "cases"), j, c) {
+			const char *result = str(c, "result");
+
+			if (mmg_glob(str(r, "glob"), str(c, "name")))
+				ran |= !strcmp(result, "pass") || !strcmp(result, "fail");
+		}
+		/* a skip of one of them is not green, though others ran */
+		json_array_foreach(json_object_get(run, "cases"), j, c)
+			if (mmg_glob(str(r, "glob"), str(c, "name")) && !strcmp(str(c, "result"), "skip"))
+				ran = false;
+		json_object_set_new(r, "ran", json_boolean(ran));
+		if (!ran && !missing)
+			missing = str(r, "glob");
+	}
+	return missing;
+}
+
+static int verdict(json_t *run, const char *word, int status, char *reason)
+{
+	char *clean = mmg_clean(reason, -1, 1000);
+
+	json_object_set_new(run, "verdict", json_string(word));
+	json_object_set_new(run, "exit", json_integer(status));
+	json_object_set_new(run, "reason", json_string(clean));
+	g_free(clean);
+	g_free(reason);
+	return status;
+}
+
+static char *case_reason(const json_t *run, const json_t *c, int count, const char *word)
+{
+	char *more = count > 1 ? g_strdup_printf(" (and %d more)", count - 1) : g_strdup("");
+	char *text = g_strdup_printf("%s: %s on %s (%s): %s%s", word, str(c, "name"),
+				     kernel_label(run, c), str(c, "machine"), str(c, "reason"), more);
+
+	g_free(more);
+	return text;
+}
+
+int results_judge(json_t *run)
+{
+	int fails, brokens, passes, skips, splats;
+	json_t *fail = first_with(run, "fail", &fails), *broken = first_with(run, "broken", &brokens);
+	json_t *boot = NULL, *splat = first_splat(run, &boot, &splats), *skip;
+	const char *missing = missing_require(run);
+
+	first_with(run, "pass", &passes);
+	skip = first_with(run, "skip", &skips);
+	if (!json_is_true(json_object_get(run, "complete")) && mmg_interrupted())
+		return verdict(run, "broken", MMG_EXIT_INTERRUPTED,
+			       g_strdup("interrupted: the results are incomplete"));
+	if (fail)
+		return verdict(run, "fail", MMG_EXIT_FAIL, case_reason(run, fail, fails, "fail"));
+	if (splat)
+		return verdict(run, "fail", MMG_EXIT_FAIL,
+			       g_strdup_printf("fail: %s on %s (%s)%s%s", str(splat, "title"),
+					       kernel_label(run, boot), str(boot, "machine"),
+					       *str(splat, "test") ? " while it ran " : "",
+					       str(splat, "test")));
+	if (broken)
+		return verdict(run, "broken", MMG_EXIT_BROKEN, case_reason(run, broken, brokens, "broken"));
+	if (missing)
+		return verdict(run, "broken", MMG_EXIT_BROKEN,
+			       g_strdup_printf("broken: required %s was skipped or did not run", missing));
+	if (!json_is_true(json_object_get(run, "complete")))
+		return verdict(run, "broken", MMG_EXIT_BROKEN, g_strdup("broken: the run is not complete"));
+	if (!passes)
+		return verdict(run, "skip", MMG_EXIT_NOTHING,
+			       skip ? case_reason(run, skip, skips, "nothing ran") :
+			       g_strdup("nothing ran"));
+	return verdict(run, "pass", MMG_EXIT_OK,
+		       g_strdup_printf("pass: %d case%s%s", passes, passes == 1 ? "" : "s",
+				       skips ? ", some skipped" : ""));
+}
+
+bool results_save(json_t *run, const char *dir, GError **err)
+{
+	char *text = json_dumps(run, JSON_INDENT(1) | JSON_SORT_KEYS), *path, *line;
+	bool ok;
+
+	if (!text) {
+		mmg_set_error(err, MMG_EXIT_BROKEN, "cannot make JSON of the results");
+		return false;
+	}
+	path = g_build_filename(dir, "run.json", NULL);
+	line = g_strconcat(text, "\n", NULL);
+	ok = mmg_write_atomic(path, line, -1, err);
+	g_free(line);
+	g_free(path);
+	free(text);
+	return ok;
+}

@@ -206,9 +206,8 @@ static bool add_disks(struct vm *vm, GError **err)
 	return !vm->machine->disk || make_disk(vm, "data", vm->machine->disk, true, err);
 }
 
-bool vm_command(struct vm *vm, GError **err)
+void vm_dry_command(struct vm *vm)
 {
-	bool x86 = !strcmp(vm->kernel->arch, "x86_64");
 	int i;
 
 	vm->argv = g_ptr_array_new_with_free_func(g_free);
@@ -247,7 +246,11 @@ bool vm_command(struct vm *vm, GError **err)
 	add_port(vm, "ktap");
 	add_port(vm, "artifacts");
 	add_port(vm, "control");
-	(void)x86;
+}
+
+bool vm_command(struct vm *vm, GError **err)
+{
+	vm_dry_command(vm);
 	return add_disks(vm, err);
 }
 

@@ -55,6 +55,8 @@ struct vm {
 
 /* Fill argv for @vm; false with *@err (a machine that this QEMU cannot be) */
 bool vm_command(struct vm *vm, GError **err);
+/* The same without making its disks, to be shown */
+void vm_dry_command(struct vm *vm);
 /* Start it; results come while the main context turns.  False with *@err where QEMU did not start */
 bool vm_start(struct vm *vm, GError **err);
 /* End it now, as @state for @reason; ended() is called when it is gone */

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The verb run: resolve the kernels, run the suite, write the reports.
+ */
+#include "suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_KERNEL "debian:6.12"
+
+static void kernel_unref(gpointer k)
+{
+	kernel_free(k);
+}
+
+/* Two columns with one heading would be read as one */
+static void unique_labels(GPtrArray *kernels)
+{
+	guint i, j;
+
+	for (i = 0; i < kernels->len; i++) {
+		struct kernel *k = kernels->pdata[i];
+		int n = 1;
+
+		for (j = 0; j < i; j++)
+			n += g_str_has_prefix(((struct kernel *)kernels->pdata[j])->label, k->label);
+		if (n > 1) {
+			char *label = g_strdup_printf("%s#%d", k->label, n);
+
+			g_free(k->label);
+			k->label = label;
+		}
+	}
+}
+
+GPtrArray *run_kernels(const struct cli *cli, GError **err)
+{
+	GPtrArray *kernels = g_ptr_array_new_with_free_func(kernel_unref);
+	guint i;
+
+	for (i = 0; i < MAX(cli->kernels->len, 1); i++) {
+		const char *spec = cli->kernels->len ? cli->kernels->pdata[i] : DEFAULT_KERNEL;
+		struct kernel *k;
+
+		status_set("kernel %s", spec);
+		k = kernel_resolve(cli, spec, err);
+		if (!k) {
+			g_ptr_array_unref(kernels);
+			return NULL;
+		}
+		g_ptr_array_add(kernels, k);
+	}
+	unique_labels(kernels);
+	return kernels;
+}
+
+static char *slurp(const char *dir, const char *name)
+{
+	char *path = g_build_filename(dir, name, NULL), *text = NULL;
+
+	g_file_get_contents(path, &text, NULL, NULL);
+	g_free(path);
+	return text;
+}
+
+/* A form asked for alone is printed in place of the text */
+static void print_form(const char *dir, const char *name)
+{
+	char *text = slurp(dir, name);
+
+	if (text)
+		fputs(text, stdout);
+	g_free(text);
+}
+
+int run_reports(const struct cli *cli, json_t *run, const char *dir, GError **err)
+{
+	bool only_json = cli->json && !cli->tap && !cli->junit && !cli->html && !cli->kcidb;
+	bool only_tap = cli->tap && !cli->json && !cli->junit && !cli->html && !cli->kcidb;
+	char *name = g_path_get_basename(dir);
+	GError *e = NULL;
+
+	if (!cli->no_history && !history_add(run, &e)) {
+		status_note("not in the history: %s", e->message);
+		g_clear_error(&e);
+	}
+	if (!report_summary(run, dir, err) || !report_tap(run, dir, err) ||
+	    (cli->junit && !report_junit(run, dir, err)) ||
+	    (cli->html && !report_html(run, dir, err)) ||
+	    (cli->kcidb && !report_kcidb(run, dir, err)))
+		return MMG_EXIT_BROKEN;
+	if (only_json)
+		print_form(dir, "run.json");
+	else if (only_tap)
+		print_form(dir, "results.tap");
+	else if (!cli->quiet && !report_text(run, dir, stdout, isatty(STDOUT_FILENO) &&
+					     !g_getenv("NO_COLOR"), err))
+		return MMG_EXIT_BROKEN;
+	report_annotations(run);
+	fflush(stdout);
+	status_clear();
+	if (!cli->quiet)
+		fprintf(stderr, "mmgate: results in %s\n", dir);
+	fprintf(stderr, "mmgate: %s\n", json_string_value(json_object_get(run, "reason")));
+	g_free(name);
+	return json_integer_value(json_object_get(run, "exit"));
+}
+
+static int dry_run(struct cli *cli, GError **err)
+{
+	GPtrArray *catalog = catalog_load(err), *plan = NULL;
+	guint i, m, t;
+
+	if (catalog)
+		plan = plan_make(catalog, cli->tests, cli->machines, err);
+	if (!plan)
+		return MMG_EXIT_USAGE;
+	cli->offline = true;
+	for (i = 0; i < MAX(cli->kernels->len, 1); i++) {
+		const char *spec = cli->kernels->len ? cli->kernels->pdata[i] : DEFAULT_KERNEL;
+		GError *e = NULL;
+		struct kernel *k = kernel_resolve(cli, spec, &e);
+
+		if (!k && e->code == MMG_EXIT_USAGE) {
+			g_propagate_error(err, e);
+			return MMG_EXIT_USAGE;
+		}
+		if (k)
+			printf("kernel %s: %s (%s), image %s\n", spec, k->release, k->arch, k->image ?: "-");
+		else
+			printf("kernel %s: would be fetched and opened\n", spec);
+		g_clear_error(&e);
+		for (m = 0; m < plan->len; m++) {
+			struct boot_plan *bp = plan->pdata[m];
+			struct vm vm = { .kernel = k, .machine = bp->machine };
+
+			printf("  machine %s: %s\n", bp->machine->name, bp->machine->about);
+			for (t = 0; t < bp->tests->len; t++)
+				printf("    test %s\n", ((struct planned *)bp->tests->pdata[t])->test->name);
+			if (!k || k->host)
+				continue;
+			vm.accel = accel_choose(cli, k->arch, err);
+			if (!vm.accel)
+				return MMG_EXIT_BROKEN;
+			vm.initramfs = g_strdup("INITRAMFS");
+			vm.dir = g_strdup("DIR");
+			vm.append = plan_append(bp, k, !strcmp(vm.accel->name, "tcg"), 0);
+			vm_dry_command(&vm);
+			printf("    ");
+			for (t = 0; t < vm.argv->len; t++) {
+				char *q = g_shell_quote(vm.argv->pdata[t]);
+
+				printf("%s%s", strpbrk(vm.argv->pdata[t], " ;,*") ? q :
+				       (char *)vm.argv->pdata[t], t + 1 < vm.argv->len ? " " : "\n");
+				g_free(q);
+			}
+		}
+		if (k)
+			kernel_free(k);
+	}
+	return MMG_EXIT_OK;
+}
+
+int verb_run(struct cli *cli, GError **err)
+{
+	struct suite s = { .cli = cli, .tests = cli->tests, .machines = cli->machines,
+			   .repeat = cli->repeat, .verb = "run" };
+	char *dir = NULL;
+	int status = MMG_EXIT_BROKEN;
+	json_t *run;
+
+	if (cli->dry_run)
+		return dry_run(cli, err);
+	s.kernels = run_kernels(cli, err);
+	if (!s.kernels)
+		return MMG_EXIT_BROKEN;
+	run = suite_run(&s, &dir, err);
+	if (run)
+		status = run_reports(cli, run, dir, err);
+	json_decref(run);
+	g_free(dir);
+	g_ptr_array_unref(s.kernels);
+	return status;
+}

@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The suite: every planned boot on every kernel, some at once, their results
+ * put into one run.json.
+ */
+#include "suite.h"
+
+#include <glib-unix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Memory that a VM needs beside its own, and that the host keeps */
+#define VM_EXTRA_MIB 300
+#define HOST_MIB 1024
+
+struct boot {
+	struct suite_run *run;
+	int kernel, repeat;
+	const struct boot_plan *plan;
+	struct vm *vm;
+	char *dir, *sub, *initramfs_sha;
+	bool done;
+};
+
+struct suite_run {
+	const struct suite *s;
+	json_t *json;
+	char *dir;
+	GPtrArray *plan;		/* struct boot_plan * */
+	GPtrArray *built;		/* by kernel: folder of the built selftests */
+	GPtrArray *accels;		/* by kernel */
+	GPtrArray *boots;
+	guint next;
+	int alive, finished, tests_total, tests_done;
+	bool stopped;			/* on_case had enough */
+	GError *err;
+};
+
+static char *iso_now(void)
+{
+	GDateTime *now = g_date_time_new_now_utc();
+	char *text = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
+
+	g_date_time_unref(now);
+	return text;
+}
+
+static long long meminfo_mib(const char *field)
+{
+	char *text = NULL, *at;
+	long long kib = 0;
+
+	if (g_file_get_contents("/proc/meminfo", &text, NULL, NULL)) {
+		at = strstr(text, field);
+		if (at)
+			kib = g_ascii_strtoll(at + strlen(field), NULL, 10);
+	}
+	g_free(text);
+	return kib / 1024;
+}
+
+static json_t *strings(const GPtrArray *list)
+{
+	json_t *a = json_array();
+	guint i;
+
+	for (i = 0; i < list->len; i++) {
+		char *clean = mmg_clean(list->pdata[i], -1, 4096);
+
+		json_array_append_new(a, json_string(clean));
+		g_free(clean);
+	}
+	return a;
+}
+
+static void set_str(json_t *o, const char *key, const char *value)
+{
+	json_object_set_new(o, key, value ? json_string(value) : json_null());
+}
+
+static json_t *kernel_json(const struct kernel *k)
+{
+	json_t *o = json_object();
+
+	set_str(o, "spec", k->spec);
+	set_str(o, "label", k->label);
+	set_str(o, "release", k->release);
+	set_str(o, "version", k->version);
+	set_str(o, "arch", k->arch);
+	set_str(o, "image", k->image);
+	set_str(o, "image_sha256", k->sha256);
+	set_str(o, "ksrc", k->ksrc_name);
+	set_str(o, "role", k->role);
+	json_object_set_new(o, "packages", k->packages ? strings(k->packages) : json_array());
+	return o;
+}
+
+json_t *run_new(const struct cli *cli, const char *verb, const GPtrArray *kernels)
+{
+	json_t *run = json_object(), *list = json_array(), *requires = json_array();
+	struct utsname uts;
+	char *now = iso_now();
+	guint i;
+
+	uname(&uts);
+	json_object_set_new(run, "schema", json_integer(1));
+	json_object_set_new(run, "tool", json_pack("{s:s, s:s}", "name", "mmgate", "version", MMG_VERSION));
+	set_str(run, "verb", verb);
+	set_str(run, "started", now);
+	json_object_set_new(run, "complete", json_false());
+	json_object_set_new(run, "command", strings(cli->command));
+	json_object_set_new(run, "host", json_pack("{s:s, s:s, s:i, s:I}", "kernel", uts.release, "arch",
+						   uts.machine, "cpus", (int)g_get_num_processors(),
+						   "memory_mib", (json_int_t)meminfo_mib("MemTotal:")));
+	json_object_set_new(run, "seed", json_integer(cli->seed ?: 1));
+	json_object_set_new(run, "options", json_pack("{s:i, s:o, s:o, s:o}", "repeat", cli->repeat,
+						      "require", strings(cli->require), "tests",
+						      strings(cli->tests), "machines",
+						      strings(cli->machines)));
+	for (i = 0; i < kernels->len; i++)
+		json_array_append_new(list, kernel_json(kernels->pdata[i]));
+	json_object_set_new(run, "kernels", list);
+	json_object_set_new(run, "boots", json_array());
+	json_object_set_new(run, "cases", json_array());
+	for (i = 0; i < cli->require->len; i++)
+		json_array_append_new(requires, json_pack("{s:s}", "glob", cli->require->pdata[i]));
+	json_object_set_new(run, "requires", requires);
+	g_free(now);
+	return run;
+}
+
+void run_set_accel(json_t *run, const struct accel *a)
+{
+	json_t *h = json_object_get(run, "host");
+
+	if (json_object_get(h, "accel"))
+		return;
+	set_str(h, "qemu", a->version);
+	set_str(h, "accel", a->name);
+	set_str(h, "accel_reason", a->reason);
+}
+
+static void place_case(json_t *c, int kernel, int boot, const char *machine, int repeat)
+{
+	json_object_set_new(c, "kernel", json_integer(kernel));
+	json_object_set_new(c, "boot", json_integer(boot));
+	json_object_set_new(c, "machine", json_string(machine));
+	json_object_set_new(c, "repeat", json_integer(repeat));
+}
+
+void run_add_case(json_t *run, const char *name, int kernel, int boot, const char *machine,
+		  int repeat, const char *result, const char *reason)
+{
+	char *clean = mmg_clean(reason, -1, 2000);
+	json_t *c = json_pack("{s:s, s:s, s:s, s:f, s:{}, s:[]}", "name", name, "result", result,
+			      "reason", clean, "duration_s", 0.0, "metrics", "diag");
+
+	place_case(c, kernel, boot, machine, repeat);
+	json_array_append_new(json_object_get(run, "cases"), c);
+	g_free(clean);
+}
+
+/* Every planned test of a boot that has no result gets this one */
+static void rest_of_boot(struct boot *b, int index, const char *result, const char *reason)
+{
+	json_t *run = b->run->json, *c;
+	guint i;
+	size_t j;
+
+	for (i = 0; i < b->plan->tests->len; i++) {
+		const char *name = ((struct planned *)b->plan->tests->pdata[i])->test->name;
+		bool seen = false;
+
+		json_array_foreach(json_object_get(run, "cases"), j, c)
+			seen |= json_integer_value(json_object_get(c, "boot")) == index &&
+				mmg_glob(name, json_string_value(json_object_get(c, "name")));
+		if (!seen)
+			run_add_case(run, name, b->kernel, index, b->plan->machine->name, b->repeat, result,
+				     reason);
+	}
+}
+
+static json_t *boot_json(struct boot *b)
+{
+	const struct vm *vm = b->vm;
+	char *now = iso_now();
+	json_t *o;
+
+	o = json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:f, s:f, s:f, s:f, s:o, s:O}",
+		      "kernel", b->kernel, "machine", b->plan->machine->name, "repeat", b->repeat, "dir",
+		      b->sub, "state", vm->state, "reason", vm->reason, "complete",
+		      !strcmp(vm->state, "goodbye"), "ended", now, "duration_s", vm->duration_s,
+		      "hello_s", vm->hello_s, "ready_s", vm->ready_s, "goodbye_s", vm->goodbye_s,
+		      "artifacts", strings(vm->artifacts), "events", vm->events);
+	set_str(o, "initramfs_sha256", b->initramfs_sha);
+	set_str(o, "append", vm->append);
+	json_object_set_new(o, "qemu", strings(vm->argv));
+	json_object_set_new(o, "splats", splat_scan(vm->console, vm->console_len));
+	if (vm->trouble->len) {
+		char **lines = g_strsplit(g_strchomp(vm->trouble->str), "\n", -1);
+		json_t *list = json_array();
+		int i;
+
+		for (i = 0; lines[i]; i++)
+			json_array_append_new(list, json_string(lines[i]));
+		json_object_set_new(o, "trouble", list);
+		g_strfreev(lines);
+	}
+	g_free(now);
+	return o;
+}
+
+static void show_status(struct suite_run *r)
+{
+	GString *s = g_string_new(NULL);
+	guint i;
+
+	for (i = 0; i < r->boots->len; i++) {
+		struct boot *b = r->boots->pdata[i];
+		const struct kernel *k = r->s->kernels->pdata[b->kernel];
+
+		if (!b->vm || b->done)
+			continue;
+		g_string_append_printf(s, "%s%s on %s%s%s", s->len ? "; " : "", k->label,
+				       b->plan->machine->name, b->vm->ktap && b->vm->ktap->test ? ": " : "",
+				       b->vm->ktap && b->vm->ktap->test ? b->vm->ktap->test : "");
+	}
+	status_progress("%d of %d tests done; %s", r->tests_done, r->tests_total, s->str);
+	g_string_free(s, TRUE);
+}
+
+/* A hang or panic is the kernel's failure; what else cut the VM short breaks the experiment */
+static const char *result_of(const struct vm *vm)
+{
+	return !strcmp(vm->state, "panic") || !strcmp(vm->state, "hang") ? "fail" : "broken";
+}
+
+static void take_results(struct boot *b)
+{
+	struct suite_run *r = b->run;
+	struct vm *vm = b->vm;
+	json_t *boots = json_object_get(r->json, "boots"), *c;
+	int index = json_array_size(boots);
+	bool whole = !strcmp(vm->state, "goodbye"), wanted = !strcmp(vm->state, "stopped");
+	size_t i;
+
+	json_array_append_new(boots, boot_json(b));
+	if (!whole && !wanted && strcmp(vm->state, "interrupted")) {
+		bool between = !vm->ktap->test && !strcmp(result_of(vm), "fail");
+
+		ktap_cut(vm->ktap, result_of(vm), vm->reason);
+		if (between)
+			run_add_case(r->json, "boot/between_tests", b->kernel, index,
+				     b->plan->machine->name, b->repeat, "fail", vm->reason);
+	}
+	json_array_foreach(vm->ktap->cases, i, c) {
+		place_case(c, b->kernel, index, b->plan->machine->name, b->repeat);
+		json_array_append(json_object_get(r->json, "cases"), c);
+	}
+	if (!wanted && strcmp(vm->state, "interrupted")) {
+		char *why = g_strdup_printf("not run: %s", whole ? "the VM's plan did not name it" : vm->reason);
+
+		rest_of_boot(b, index, "broken", why);
+		g_free(why);
+	}
+}
+
+static void on_vm_ended(struct vm *vm, void *data)
+{
+	struct boot *b = data;
+	struct suite_run *r = b->run;
+
+	take_results(b);
+	b->done = true;
+	r->alive--;
+	r->finished++;
+	r->tests_done += b->plan->tests->len;
+	if (strcmp(vm->state, "goodbye") && strcmp(vm->state, "stopped"))
+		status_note("%s on %s: %s: %s", ((struct kernel *)r->s->kernels->pdata[b->kernel])->label,
+			    b->plan->machine->name, vm->state, vm->reason);
+}
+
+static void on_case(struct ktap *k, json_t *result)
+{
+	struct boot *b = k->data;
+	struct suite_run *r = b->run;
+	const char *word = json_string_value(json_object_get(result, "result"));
+
+	status_debug("%s %s %s: %s", ((struct kernel *)r->s->kernels->pdata[b->kernel])->label,
+		     json_string_value(json_object_get(result, "name")), word,
+		     json_string_value(json_object_get(result, "reason")));
+	if (r->s->on_case && !r->stopped) {
+		place_case(result, b->kernel, -1, b->plan->machine->name, b->repeat);
+		if (!r->s->on_case(result, r->s->data)) {
+			r->stopped = true;
+			vm_stop(b->vm, "stopped", "enough was seen");
+		}
+	}
+	show_status(r);
+}
+
+static char *safe_name(const char *label)
+{
+	char *s = g_strdup(label);
+
+	g_strcanon(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+~-", '_');
+	if (*s == '.')
+		*s = '_';
+	return s;
+}
+
+static bool make_initramfs(struct boot *b, GError **err)
+{
+	struct suite_run *r = b->run;
+	const struct kernel *k = r->s->kernels->pdata[b->kernel];
+	const struct accel *a = r->accels->pdata[b->kernel];
+	GPtrArray *missing = g_ptr_array_new_with_free_func(g_free);
+	GPtrArray *files = plan_files(b->plan, k, r->built->pdata[b->kernel], !strcmp(a->name, "kvm"),
+				      r->s->cli, NULL, missing, err);
+	bool ok = false;
+	guint i;
+
+	for (i = 0; i < missing->len; i++)
+		status_debug("%s has no module %s", k->label, (char *)missing->pdata[i]);
+	if (files) {
+		b->vm->initramfs = g_build_filename(b->dir, "initramfs.cpio", NULL);
+		ok = initramfs_pack(files, b->vm->initramfs, &b->initramfs_sha, err);
+		g_ptr_array_unref(files);
+	}
+	g_ptr_array_unref(missing);
+	return ok;
+}
+
+static bool prepare(struct boot *b, GError **err)
+{
+	struct suite_run *r = b->run;
+	const struct kernel *k = r->s->kernels->pdata[b->kernel];
+	const struct accel *a = r->accels->pdata[b->kernel];
+	struct vm *vm = g_new0(struct vm, 1);
+	char *label = safe_name(k->label);
+
+	b->vm = vm;
+	if (r->s->repeat > 1)
+		b->sub = g_strdup_printf("%s/%s.%d", label, b->plan->machine->name, b->repeat);
+	else
+		b->sub = g_strdup_printf("%s/%s", label, b->plan->machine->name);
+	b->dir = g_build_filename(r->dir, b->sub, NULL);
+	g_free(label);
+	vm->kernel = k;
+	vm->machine = b->plan->machine;
+	vm->accel = a;
+	vm->dir = g_strdup(b->dir);
+	vm->timeout = r->s->cli->timeout ?: plan_timeout(b->plan) * (strcmp(a->name, "tcg") ? 1 : 3);
+	vm->append = plan_append(b->plan, k, !strcmp(a->name, "tcg"), r->s->cli->verbose > 1);
+	vm->ended = on_vm_ended;
+	vm->data = b;
+	return mmg_mkdirs(b->dir, err) && make_initramfs(b, err) && vm_command(vm, err);
+}
+
+static bool start(struct boot *b, GError **err)
+{
+	if (!prepare(b, err) || !vm_start(b->vm, err))
+		return false;
+	b->vm->ktap->on_case = on_case;
+	b->vm->ktap->data = b;
+	b->run->alive++;
+	return true;
+}
+
+static bool boot_refused(struct boot *b, const char *result, const char *reason)
+{
+	json_t *boots = json_object_get(b->run->json, "boots");
+	int index = json_array_size(boots);
+
+	json_array_append_new(boots, json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:b, s:f, s:[], s:[]}",
+					       "kernel", b->kernel, "machine", b->plan->machine->name,
+					       "repeat", b->repeat, "dir", "", "state", "refused",
+					       "reason", reason, "complete", 0, "duration_s", 0.0,
+					       "splats", "artifacts"));
+	rest_of_boot(b, index, result, reason);
+	b->done = true;
+	b->run->finished++;
+	b->run->tests_done += b->plan->tests->len;
+	return true;
+}
+
+/* What can be said of a boot without booting: true where that was all */
+static bool said_without_boot(struct boot *b)
+{
+	static const char *const musts[] = { "VIRTIO_CONSOLE", "VIRTIO_PCI", "BLK_DEV_INITRD", "TTY" };
+	const struct kernel *k = b->run->s->kernels->pdata[b->kernel];
+	size_t i;
+
+	if (!machine_has_arch(b->plan->machine, k->arch)) {
+		char *why = g_strdup_printf("machine %s cannot exist on %s", b->plan->machine->name, k->arch);
+
+		boot_refused(b, "skip", why);
+		g_free(why);
+		return true;
+	}
+	for (i = 0; i < G_N_ELEMENTS(musts); i++) {
+		if (kernel_config(k, musts[i]) == 'n') {
+			char *why = g_strdup_printf("the kernel is built without CONFIG_%s, which the VM needs",
+						    musts[i]);
+
+			boot_refused(b, "broken", why);
+			g_free(why);
+			return true;
+		}
+	}
+	return false;
+}
+
+static long long boot_mib(const struct boot *b)
+{
+	char *end;
+	long long v = g_ascii_strtoll(b->plan->machine->memory, &end, 10);
+
+	return (*end == 'G' ? v * 1024 : v) + VM_EXTRA_MIB;
+}
+
+static bool room_for(const struct suite_run *r, const struct boot *b)
+{
+	int jobs = r->s->cli->jobs ?: (int)g_get_num_processors();
+
+	if (!r->alive)
+		return true;
+	if (r->alive >= jobs)
+		return false;
+	return r->s->cli->jobs || meminfo_mib("MemAvailable:") > boot_mib(b) + HOST_MIB;
+}
+
+static void start_some(struct suite_run *r)
+{
+	while (r->next < r->boots->len && !r->stopped && !mmg_interrupted() && !r->err) {
+		struct boot *b = r->boots->pdata[r->next];
+		GError *err = NULL;
+
+		if (!room_for(r, b))
+			return;
+		r->next++;
+		if (said_without_boot(b))
+			continue;
+		if (start(b, &err))
+			continue;
+		if (err->code == MMG_EXIT_USAGE || err->code == MMG_EXIT_INTERRUPTED) {
+			r->err = err;
+			return;
+		}
+		boot_refused(b, "broken", err->message);
+		g_error_free(err);
+	}
+}
+
+static bool host_boots(struct suite_run *r, GError **err)
+{
+	int i, n;
+
+	for (n = 0; n < r->s->repeat; n++)
+		for (i = 0; i < (int)r->s->kernels->len; i++)
+			if (((struct kernel *)r->s->kernels->pdata[i])->host &&
+			    !host_run(r->json, r->s->cli, i, r->plan, r->built->pdata[i], r->dir, n, err))
+				return false;
+	return true;
+}
+
+static void make_boots(struct suite_run *r)
+{
+	int n, i;
+	guint m;
+
+	/* kernels alternate, so that the host's own drift falls on all alike */
+	for (n = 0; n < r->s->repeat; n++) {
+		for (m = 0; m < r->plan->len; m++) {
+			for (i = 0; i < (int)r->s->kernels->len; i++) {
+				struct boot *b;
+
+				if (((struct kernel *)r->s->kernels->pdata[i])->host)
+					continue;
+				b = g_new0(struct boot, 1);
+				b->run = r;
+				b->kernel = i;
+				b->repeat = n;
+				b->plan = r->plan->pdata[m];
+				r->tests_total += b->plan->tests->len;
+				g_ptr_array_add(r->boots, b);
+			}
+		}
+	}
+}
+
+static void drop_initramfs(struct boot *b)
+{
+	if (b->vm && b->vm->initramfs)
+		unlink(b->vm->initramfs);
+}
+
+static void run_boots(struct suite_run *r)
+{
+	status_set("testing %u kernel%s, %u boot%s", r->s->kernels->len, r->s->kernels->len == 1 ? "" : "s",
+		   r->boots->len, r->boots->len == 1 ? "" : "s");
+	for (;;) {
+		guint i;
+
+		start_some(r);
+		if (!r->alive)
+			break;
+		if (r->stopped || r->err || mmg_interrupted())
+			for (i = 0; i < r->boots->len; i++) {
+				struct boot *b = r->boots->pdata[i];
+
+				if (b->vm && b->vm->p && !b->done)
+					vm_stop(b->vm, mmg_interrupted() ? "interrupted" : "stopped",
+						"ended early");
+			}
+		g_main_context_iteration(NULL, TRUE);
+		show_status(r);
+		for (i = 0; i < r->boots->len; i++) {
+			struct boot *b = r->boots->pdata[i];
+
+			if (b->done && b->vm && b->vm->p) {
+				drop_initramfs(b);
+				vm_free(b->vm);
+				b->vm = NULL;
+			}
+		}
+	}
+	status_clear();
+}
+
+static void boot_free(gpointer p)
+{
+	struct boot *b = p;
+
+	if (b->vm) {
+		drop_initramfs(b);
+		vm_free(b->vm);
+	}
+	g_free(b->dir);
+	g_free(b->sub);
+	g_free(b->initramfs_sha);
+	g_free(b);
+}
+
+static void accel_unref(gpointer a)
+{
+	accel_free(a);
+}
+
+static bool get_ready(struct suite_run *r, GError **err)
+{
+	guint i;
+
+	for (i = 0; i < r->s->kernels->len; i++) {
+		struct kernel *k = r->s->kernels->pdata[i];
+		struct accel *a = NULL;
+		char *built;
+
+		if (!k->host) {
+			a = accel_choose(r->s->cli, k->arch, err);
+			if (!a)
+				return false;
+			if (!i && strcmp(a->name, "kvm"))
+				status_note("running under TCG, not KVM: %s", a->reason);
+		}
+		g_ptr_array_add(r->accels, a);
+		if (!kernel_find_ksrc(r->s->cli, k, err))
+			return false;
+		status_set("building the tests for %s", k->label);
+		built = selftests_build(r->s->cli, k, err);
+		if (!built)
+			return false;
+		g_ptr_array_add(r->built, built);
+	}
+	return true;
+}
+
+/* Where the run ended, so that nothing is lost: judged, saved, listed in the history */
+static json_t *wrap_up(struct suite_run *r, gint64 began, GError **err)
+{
+	bool all = r->finished == (int)r->boots->len && !mmg_interrupted();
+	char *base = g_path_get_basename(r->dir);
+
+	set_str(r->json, "id", base);
+	g_free(base);
+	json_object_set_new(r->json, "complete", json_boolean(all || r->stopped));
+	json_object_set_new(r->json, "duration_s", json_real((g_get_monotonic_time() - began) / 1e6));
+	if (!known_apply(r->json, err))
+		return NULL;
+	results_judge(r->json);
+	return results_save(r->json, r->dir, err) ? json_incref(r->json) : NULL;
+}
+
+json_t *suite_run(const struct suite *s, char **dir, GError **err)
+{
+	struct suite_run r = { .s = s };
+	gint64 began = g_get_monotonic_time();
+	GPtrArray *catalog = catalog_load(err);
+	json_t *run = NULL;
+
+	*dir = NULL;
+	r.boots = g_ptr_array_new_with_free_func(boot_free);
+	r.built = g_ptr_array_new_with_free_func(g_free);
+	r.accels = g_ptr_array_new_with_free_func(accel_unref);
+	if (!catalog)
+		goto out;
+	r.plan = plan_make(catalog, s->tests, s->machines, err);
+	if (!r.plan || !get_ready(&r, err))
+		goto out;
+	r.dir = s->out ? g_strdup(s->out) : results_make_dir(s->cli, err);
+	if (!r.dir)
+		goto out;
+	r.json = run_new(s->cli, s->verb, s->kernels);
+	for (guint i = 0; i < r.accels->len; i++)
+		if (r.accels->pdata[i])
+			run_set_accel(r.json, r.accels->pdata[i]);
+	make_boots(&r);
+	if (!host_boots(&r, err))
+		goto out;
+	run_boots(&r);
+	if (r.err) {
+		g_propagate_error(err, r.err);
+		goto out;
+	}
+	run = wrap_up(&r, began, err);
+	if (run)
+		*dir = g_strdup(r.dir);
+out:
+	json_decref(r.json);
+	g_ptr_array_unref(r.boots);
+	g_ptr_array_unref(r.built);
+	g_ptr_array_unref(r.accels);
+	if (r.plan)
+		g_ptr_array_unref(r.plan);
+	if (catalog)
+		g_ptr_array_unref(catalog);
+	g_free(r.dir);
+	return run;
+}

@@ -9,6 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A verb whose file is left out of a build is refused, not a link error */
+#pragma weak verb_gate
+#pragma weak verb_mutants
+#pragma weak verb_bench
+#pragma weak verb_bisect
+#pragma weak verb_report
+#pragma weak verb_shell
+#pragma weak verb_doctor
+#pragma weak verb_build
+#pragma weak verb_history
+#pragma weak verb_export
+
 enum {
 	RUN = 1 << 0, GATE = 1 << 1, MUTANTS = 1 << 2, BENCH = 1 << 3, BISECT = 1 << 4,
 	REPORT = 1 << 5, SHELL = 1 << 6, LIST = 1 << 7, DOCTOR = 1 << 8, BUILD = 1 << 9,
@@ -350,5 +362,7 @@ int (*cli_parse(struct cli *cli, int argc, char **argv, bool *help, GError **err
 			      v->name, (char *)cli->args->pdata[0], v->name);
 		return NULL;
 	}
+	if (!v->fn)
+		mmg_set_error(err, MMG_EXIT_USAGE, "the verb '%s' is not in this build", v->name);
 	return v->fn;
 }

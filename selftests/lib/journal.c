@@ -31,11 +31,6 @@ static int journal_fd = -1;
 static char journal_path[PATH_MAX];
 static char journal_buf[JOURNAL_MAX];
 
-const char *mmg_journal_path(void)
-{
-	return journal_path;
-}
-
 static void pick_path(void)
 {
 	const char *env = getenv("MMGATE_JOURNAL");
@@ -46,6 +41,13 @@ static void pick_path(void)
 	else
 		snprintf(journal_path, sizeof(journal_path), "%s/mmgate-journal.%u", dir,
 			 (unsigned int)geteuid());
+}
+
+const char *mmg_journal_path(void)
+{
+	if (!*journal_path)
+		pick_path();
+	return journal_path;
 }
 
 /* The directory is open to all: take only a plain file that is ours alone */

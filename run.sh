@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The front door: finds or gets what is needed, builds build/mmgate, hands over to it.
+set -u
+cd "$(dirname "$0")" || exit 3
+start=$PWD
+yes=
+quiet=
+for word in "$@"; do
+	case $word in
+	--) break ;;
+	-y | --yes) yes=1 ;;
+	-q | --quiet) quiet=1 ;;
+	esac
+done
+
+broken() {
+	echo "mmgate: $*" >&2
+	exit 3
+}
+
+# apt, dnf or zypper, whichever this host has
+packager() {
+	for p in apt-get dnf zypper; do
+		command -v "$p" >/dev/null 2>&1 && echo "${p%-get}" && return
+	done
+}
+
+packages() {
+	sed -n 's/^\([^# 	]\{1,\}\).*/\1/p' "configs/packages/$1.txt"
+}
+
+have() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+# What is missing, as words for a person; empty where all is here
+missing() {
+	for c in cc make pkg-config flock gnuplot mke2fs qemu-system-x86_64; do
+		have "$c" || PATH=$PATH:/usr/sbin:/sbin have "$c" || printf '%s ' "$c"
+	done
+	if have pkg-config; then
+		for l in glib-2.0 gio-unix-2.0 libarchive libkmod jansson sqlite3 libxml-2.0; do
+			pkg-config --exists "$l" || printf '%s ' "$l"
+		done
+	fi
+	if [ "${1-}" = check ]; then
+		for c in bats shellcheck clang perl; do
+			have "$c" || printf '%s ' "$c"
+		done
+		have pkg-config && { pkg-config --exists cmocka || printf 'cmocka '; }
+	fi
+}
+
+install_missing() {
+	lacks=$(missing "${1-}")
+	[ -n "$lacks" ] || return 0
+	tool=$(packager)
+	[ -n "$tool" ] || broken "missing: $lacks; no apt, dnf or zypper here: install what docs/dependencies.md lists"
+	list=$(packages "$tool")
+	case $tool in
+	apt) set -- env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends ;;
+	dnf) set -- dnf install -y ;;
+	zypper) set -- zypper --non-interactive install ;;
+	esac
+	sudo=
+	[ "$(id -u)" = 0 ] || sudo=sudo
+	if [ -z "$yes" ]; then
+		# shellcheck disable=SC2086 # words on purpose
+		broken "missing: $lacks; ./run.sh -y installs it, or by hand: $sudo $* "$list
+	fi
+	[ -n "$quiet" ] || echo "mmgate: installing packages ($lacks missing)" >&2
+	[ -z "$sudo" ] || have sudo || broken "missing: $lacks; installing needs root, and there is no sudo"
+	log=$(mktemp) || exit 3
+	[ "$tool" != apt ] || $sudo apt-get update -q >"$log" 2>&1 ||
+		{ tail -n 3 "$log" >&2; broken "apt-get update failed (in $log)"; }
+	# shellcheck disable=SC2086 # words on purpose
+	$sudo "$@" $list >"$log" 2>&1 || { tail -n 5 "$log" >&2; broken "installing failed: all of it is in $log"; }
+	rm -f "$log"
+	lacks=$(missing "${1-}")
+}
+
+verb=run
+case ${1-} in
+[a-z]*) verb=$1 ;;
+esac
+install_missing "$verb"
+mkdir -p build 2>/dev/null || broken "cannot make $start/build: is the checkout writable?"
+# one build at a time in a checkout; it says nothing when there is nothing to do
+if ! flock build/.lock make -s -j"$(nproc)" build/mmgate >build/make.log 2>&1; then
+	cat build/make.log >&2
+	broken "building build/mmgate failed: its output is above"
+fi
+if [ "$verb" = check ]; then
+	shift
+	exec tests/check "$@"
+fi
+exec build/mmgate "$@"

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The front door: finds or gets what is needed, builds build/mmgate, hands over to it.
 set -u
-cd "$(dirname "$0")" || exit 3
-start=$PWD
+root=$(cd "$(dirname "$(readlink -f "$0")")" && pwd) || exit 3
 yes=
 quiet=
 for word in "$@"; do
@@ -27,7 +26,7 @@ packager() {
 }
 
 packages() {
-	sed -n 's/^\([^# 	]\{1,\}\).*/\1/p' "configs/packages/$1.txt"
+	sed -n 's/^\([^# 	]\{1,\}\).*/\1/p' "$root/configs/packages/$1.txt"
 }
 
 have() {
@@ -85,14 +84,15 @@ case ${1-} in
 [a-z]*) verb=$1 ;;
 esac
 install_missing "$verb"
-mkdir -p build 2>/dev/null || broken "cannot make $start/build: is the checkout writable?"
+mkdir -p "$root/build" 2>/dev/null || broken "cannot make $root/build: is the checkout writable?"
 # one build at a time in a checkout; it says nothing when there is nothing to do
-if ! flock build/.lock make -s -j"$(nproc)" build/mmgate >build/make.log 2>&1; then
-	cat build/make.log >&2
+log=$root/build/make.log
+if ! flock "$root/build/.lock" make -s -C "$root" -j"$(nproc)" build/mmgate >"$log" 2>&1; then
+	cat "$log" >&2
 	broken "building build/mmgate failed: its output is above"
 fi
 if [ "$verb" = check ]; then
 	shift
-	exec tests/check "$@"
+	exec "$root/tests/check" "$@"
 fi
-exec build/mmgate "$@"
+exec "$root/build/mmgate" "$@"

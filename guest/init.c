@@ -14,7 +14,8 @@
  *   module PATH [OPTIONS]        write PATH VALUE          env NAME=VALUE
  *   swap zram BYTES              swap disk SERIAL          mount SERIAL FSTYPE DIR
  *   scale N                      test NAME SECONDS PATH [ARG...]
- *   shell                        host TAG DIR              chroot of the shell
+ *   hostroot TAG DIR             shell DIR [COMMAND]       (DIR: where it starts)
+ *   ports                        what follows can be told to the host
  */
 #include <dirent.h>
 #include <errno.h>
@@ -78,8 +79,7 @@ static char *envs[MAX_ENV + 1];
 static size_t nr_envs;
 static char *tests[MAX_TESTS];
 static size_t nr_tests;
-static bool want_shell;
-static char *shell_root;
+static char *shell, *shell_root;
 
 static long long now_ms(void)
 {
@@ -302,6 +302,38 @@ static void mount_disk(const char *serial, const char *type, const char *dir)
 		trouble("mount %s (%s) on %s: %s", dev, type, dir, strerror(errno));
 }
 
+/*
+ * The host's own file system as @dir, for a person's shell: read-only over 9p,
+ * with what is written kept in the guest's memory.
+ */
+static void mount_host(const char *tag, const char *dir)
+{
+	static const char * const binds[] = { "/proc", "/sys", "/dev", "/tmp", "/run" };
+	char target[128];
+	size_t i;
+
+	mkdir("/lower", 0755);
+	mkdir("/upper", 0755);
+	mkdir(dir, 0755);
+	mount("tmpfs", "/upper", "tmpfs", 0, NULL);
+	mkdir("/upper/data", 0755);
+	mkdir("/upper/work", 0755);
+	if (mount(tag, "/lower", "9p", MS_RDONLY, "trans=virtio,version=9p2000.L,msize=262144,cache=loose")) {
+		trouble("mount the host over 9p: %s", strerror(errno));
+		return;
+	}
+	if (mount("overlay", dir, "overlay", 0,
+		  "lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work")) {
+		trouble("mount an overlay over the host's files: %s", strerror(errno));
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(binds); i++) {
+		snprintf(target, sizeof(target), "%s%s", dir, binds[i]);
+		mount(binds[i], target, NULL, MS_BIND | MS_REC, NULL);
+	}
+	shell_root = strdup(dir);
+}
+
 /* Open the port of this name; the names are in sysfs, the nodes are numbered */
 static int open_port(const char *name)
 {
@@ -359,8 +391,10 @@ static void plan_line(char *line)
 	} else if (!strcmp(line, "test") && nr_tests < MAX_TESTS) {
 		tests[nr_tests++] = strdup(rest);
 	} else if (!strcmp(line, "shell")) {
-		want_shell = true;
-		shell_root = *rest ? strdup(rest) : NULL;
+		shell = strdup(rest);
+	} else if (!strcmp(line, "hostroot") && next) {
+		*next++ = '\0';
+		mount_host(rest, next);
 	} else if (!strcmp(line, "write") && next) {
 		int ret;
 
@@ -793,9 +827,16 @@ static void run_test(size_t nr, char *spec)
 
 static void run_shell(void)
 {
-	static char * const argv[] = { (char *)"/bin/sh", (char *)"-l", NULL };
-	pid_t pid = fork();
+	char *command = strchr(shell, ' ');
+	char *argv[4] = { (char *)"/bin/sh", (char *)"-l", NULL, NULL };
+	pid_t pid;
 
+	if (command) {
+		*command++ = '\0';
+		argv[1] = (char *)"-c";
+		argv[2] = command;
+	}
+	pid = fork();
 	if (!pid) {
 		int tty;
 
@@ -805,8 +846,12 @@ static void run_shell(void)
 		dup2(tty, 0);
 		dup2(tty, 1);
 		dup2(tty, 2);
-		if (shell_root && (chroot(shell_root) || chdir(getenv("MMGATE_CWD") ?: "/")))
+		if (shell_root && chroot(shell_root))
 			dprintf(2, "chroot %s: %s\n", shell_root, strerror(errno));
+		if (chdir(shell))
+			dprintf(2, "chdir %s: %s\n", shell, strerror(errno));
+		if (!command && shell_root && !access("/bin/bash", X_OK))
+			argv[0] = (char *)"/bin/bash";
 		execve(argv[0], argv, envs);
 		dprintf(2, "cannot run %s: %s\n", argv[0], strerror(errno));
 		_exit(127);
@@ -814,10 +859,13 @@ static void run_shell(void)
 	for (;;) {
 		int status;
 
-		poll_once(-1, -1, BEAT_MS);
+		poll_once(-1, -1, BEAT_MS / 10);
 		beat();
-		if (waitpid(-1, &status, WNOHANG) == pid)
+		if (waitpid(-1, &status, WNOHANG) == pid) {
+			say(control, "exit %d", WIFEXITED(status) ? WEXITSTATUS(status) :
+			    128 + WTERMSIG(status));
 			return;
+		}
 	}
 }
 
@@ -864,7 +912,7 @@ int main(void)
 	say(ktap, "1..%zu", nr_tests);
 	for (i = 0; i < nr_tests; i++)
 		run_test(i + 1, tests[i]);
-	if (want_shell)
+	if (shell)
 		run_shell();
 	send_dmesg();
 	say(control, "goodbye");

@@ -355,8 +355,11 @@ GPtrArray *plan_files(const struct boot_plan *bp, const struct kernel *k, const 
 		if (g_getenv("MMGATE_TIMEOUT_SCALE"))
 			g_string_append_printf(plan, "env MMGATE_TIMEOUT_SCALE=%s\n",
 					       g_getenv("MMGATE_TIMEOUT_SCALE"));
-		g_string_append(plan, extra ?: "");
-		add_tests(files, plan, bp, built);
+		/* extra lines stand in place of the tests, which then are only there for their modules */
+		if (extra)
+			g_string_append(plan, extra);
+		else
+			add_tests(files, plan, bp, built);
 		add_file(files, g_strdup("mmgate/plan"), NULL, g_string_free(plan, FALSE), 0644, false);
 	} else {
 		g_string_free(plan, TRUE);

@@ -550,6 +550,8 @@ static void control_line(struct vm *vm, char *line)
 		request(vm, line + 8);
 	} else if (g_str_has_prefix(line, "trouble ") && vm->trouble->len < TROUBLE_MAX) {
 		g_string_append_printf(vm->trouble, "%s\n", line + 8);
+	} else if (g_str_has_prefix(line, "exit ")) {
+		vm->shell_status = CLAMP(atoi(line + 5), 0, 255);
 	} else if (!strcmp(line, "goodbye")) {
 		p->goodbye = p->last_beat;
 		vm->goodbye_s = since(vm);

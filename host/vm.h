@@ -40,6 +40,7 @@ struct vm {
 	void *data;
 
 	const char *state;
+	int shell_status;		/* of an interactive VM's shell */
 	char *reason;
 	struct ktap *ktap;
 	double hello_s, ready_s, goodbye_s, duration_s;

@@ -449,6 +449,8 @@ static int count_matches(const char *start, const char *end, const char *find,
 {
 	int n = 0;
 
+	*at = NULL;
+	*len = 0;
 	for (const char *p = start; p < end; p++) {
 		size_t l = match_at(p, end, find);
 
@@ -464,8 +466,8 @@ static int count_matches(const char *start, const char *end, const char *find,
 
 char *edit_apply_text(const struct edit *e, const char *text, GError **err)
 {
-	const char *start, *end, *at = NULL, *a;
-	size_t len = 0, l;
+	const char *start, *end, *at = NULL, *a = NULL;
+	size_t len = 0, l = 0;
 	int n = 0, defs = 0;
 	GString *out;
 

@@ -318,7 +318,8 @@ static void mount_host(const char *tag, const char *dir)
 	mount("tmpfs", "/upper", "tmpfs", 0, NULL);
 	mkdir("/upper/data", 0755);
 	mkdir("/upper/work", 0755);
-	if (mount(tag, "/lower", "9p", MS_RDONLY, "trans=virtio,version=9p2000.L,msize=262144,cache=loose")) {
+	if (mount(tag, "/lower", "9p", MS_RDONLY,
+		  "trans=virtio,version=9p2000.L,msize=262144,cache=loose")) {
 		trouble("mount the host over 9p: %s", strerror(errno));
 		return;
 	}

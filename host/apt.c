@@ -1,0 +1,807 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Debian's archive as an ordinary user sees it: asks apt-cache what there is,
+ * has apt-get download fetch and verify it, installs nothing.  Another suite,
+ * another architecture or stale lists get a private apt state in the cache,
+ * which takes mirror and keyring from the host's own sources.
+ */
+#include "pkg.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Private lists are refreshed once a day, as the host's own are by its timer */
+#define LISTS_MAX_AGE (24 * 3600)
+/* A linux-image smaller than this has no image in it: a metapackage */
+#define IMAGE_MIN (1 << 20)
+
+static const char *const plain_env[] = { "LC_ALL=C", NULL };
+
+/* ---- versions ---- */
+
+static int version_order(int c)
+{
+	if (c == '~')
+		return -1;
+	if (isdigit(c) || !c)
+		return 0;
+	return isalpha(c) ? c : c + 256;
+}
+
+/* One part of a version, by deb-version(7): non-digits and digits in turn */
+static int version_part_cmp(const char *a, const char *b)
+{
+	while (*a || *b) {
+		unsigned long long na, nb;
+
+		while ((*a && !isdigit((unsigned char)*a)) ||
+		       (*b && !isdigit((unsigned char)*b))) {
+			int d = version_order((unsigned char)*a) - version_order((unsigned char)*b);
+
+			if (d)
+				return d;
+			a += *a != '\0';
+			b += *b != '\0';
+		}
+		na = strtoull(a, (char **)&a, 10);
+		nb = strtoull(b, (char **)&b, 10);
+		if (na != nb)
+			return na < nb ? -1 : 1;
+	}
+	return 0;
+}
+
+static void version_split(const char *v, unsigned long *epoch, char **upstream, char **revision)
+{
+	const char *colon = strchr(v, ':');
+	char *dash;
+
+	*epoch = colon ? strtoul(v, NULL, 10) : 0;
+	*upstream = g_strdup(colon ? colon + 1 : v);
+	dash = strrchr(*upstream, '-');
+	*revision = g_strdup(dash ? dash + 1 : "");
+	if (dash)
+		*dash = '\0';
+}
+
+int deb_version_cmp(const char *a, const char *b)
+{
+	char *ua, *ub, *ra, *rb;
+	unsigned long ea, eb;
+	int d;
+
+	version_split(a, &ea, &ua, &ra);
+	version_split(b, &eb, &ub, &rb);
+	d = ea < eb ? -1 : ea > eb;
+	if (!d)
+		d = version_part_cmp(ua, ub);
+	if (!d)
+		d = version_part_cmp(ra, rb);
+	g_free(ua);
+	g_free(ub);
+	g_free(ra);
+	g_free(rb);
+	return d;
+}
+
+bool apt_version_fits(const char *have, const char *want)
+{
+	gsize n = strlen(want);
+
+	return g_str_has_prefix(have, want) && !isalnum((unsigned char)have[n]);
+}
+
+const char *deb_arch(const char *arch)
+{
+	static const char *const names[][2] = {
+		{ "x86_64", "amd64" }, { "arm64", "arm64" }, { "riscv64", "riscv64" },
+		{ "s390x", "s390x" }, { "ppc64le", "ppc64el" }, { "loong64", "loong64" },
+	};
+	guint i;
+
+	for (i = 0; i < G_N_ELEMENTS(names); i++)
+		if (!strcmp(names[i][0], arch))
+			return names[i][1];
+	return NULL;
+}
+
+/* ---- the host's sources ---- */
+
+/**
+ * struct source - one of the host's Debian archives
+ * @uri:	of the archive
+ * @suite:	as the host names it
+ * @security:	the security archive
+ * @options:	deb822 lines that say whom to trust, or ""
+ */
+struct source {
+	char *uri, *suite, *options;
+	bool security;
+};
+
+static void source_free(gpointer data)
+{
+	struct source *s = data;
+
+	g_free(s->uri);
+	g_free(s->suite);
+	g_free(s->options);
+	g_free(s);
+}
+
+/* The value of "Field: value" in one stanza, g_free() it; or NULL */
+static char *stanza_field(const char *stanza, const char *field)
+{
+	gsize n = strlen(field);
+	const char *line = stanza;
+
+	while (line && *line) {
+		const char *end = strchr(line, '\n');
+
+		if (!g_ascii_strncasecmp(line, field, n) && line[n] == ':')
+			return g_strstrip(end ? g_strndup(line + n + 1, end - line - n - 1) :
+					  g_strdup(line + n + 1));
+		line = end ? end + 1 : NULL;
+	}
+	return NULL;
+}
+
+/* The lines of a deb822 stanza that say whom to trust, continuations included */
+static char *deb822_options(const char *stanza)
+{
+	char **lines = g_strsplit(stanza, "\n", -1);
+	GString *s = g_string_new(NULL);
+	bool take = false;
+	int i;
+
+	for (i = 0; lines[i]; i++) {
+		if (*lines[i] != ' ' && *lines[i] != '\t')
+			take = !g_ascii_strncasecmp(lines[i], "Signed-By:", 10) ||
+			       !g_ascii_strncasecmp(lines[i], "Trusted:", 8) ||
+			       !g_ascii_strncasecmp(lines[i], "Check-Valid-Until:", 18);
+		if (take && *lines[i] && *lines[i] != '#')
+			g_string_append_printf(s, "%s\n", lines[i]);
+	}
+	g_strfreev(lines);
+	return g_string_free(s, FALSE);
+}
+
+/* The same of a one-line "deb [signed-by=...] URI SUITE ..." */
+static char *one_line_options(const char *line)
+{
+	const char *open = strchr(line, '['), *close = open ? strchr(open, ']') : NULL;
+	GString *s = g_string_new(NULL);
+	char *inside, **words;
+	int i;
+
+	if (!close)
+		return g_string_free(s, FALSE);
+	inside = g_strndup(open + 1, close - open - 1);
+	words = g_strsplit_set(inside, " \t", -1);
+	for (i = 0; words[i]; i++) {
+		if (g_str_has_prefix(words[i], "signed-by="))
+			g_string_append_printf(s, "Signed-By: %s\n", words[i] + 10);
+		else if (g_str_has_prefix(words[i], "trusted="))
+			g_string_append_printf(s, "Trusted: %s\n", words[i] + 8);
+		else if (g_str_has_prefix(words[i], "check-valid-until="))
+			g_string_append_printf(s, "Check-Valid-Until: %s\n", words[i] + 18);
+	}
+	g_strfreev(words);
+	g_free(inside);
+	return g_string_free(s, FALSE);
+}
+
+/* Whom the host's entry @where ("FILE:N", a line or a stanza) for @uri trusts */
+static char *source_options(const char *where, const char *uri)
+{
+	char *file = g_strdup(where), *colon = strrchr(file, ':'), *text = NULL, *found = NULL;
+	char *bare = g_strdup(uri), **parts;
+	int n = colon ? atoi(colon + 1) : 0, i;
+	bool deb822;
+
+	if (colon)
+		*colon = '\0';
+	if (g_str_has_suffix(bare, "/"))
+		bare[strlen(bare) - 1] = '\0';
+	if (g_file_get_contents(file, &text, NULL, NULL)) {
+		deb822 = g_str_has_suffix(file, ".sources");
+		parts = g_strsplit(text, deb822 ? "\n\n" : "\n", -1);
+		for (i = 0; parts[i] && !found; i++) {
+			if (deb822 && strstr(parts[i], bare))
+				found = deb822_options(parts[i]);
+			else if (!deb822 && i + 1 == n)
+				found = one_line_options(parts[i]);
+		}
+		g_strfreev(parts);
+	}
+	g_free(text);
+	g_free(bare);
+	g_free(file);
+	return found ? found : g_strdup("");
+}
+
+/* Before its lists are fetched apt knows no origin: go by the archive's usual path */
+static bool is_debian(const char *origin, const char *uri)
+{
+	if (origin && *origin)
+		return !strcmp(origin, "Debian");
+	return g_str_has_suffix(uri, "/debian/") || g_str_has_suffix(uri, "/debian-security/");
+}
+
+/* One stanza of apt-get indextargets as a source, or NULL where it is not Debian's main */
+static struct source *source_parse(const char *stanza)
+{
+	char *uri = stanza_field(stanza, "Repo-URI"), *origin = stanza_field(stanza, "Origin");
+	char *part = stanza_field(stanza, "Component"), *by = stanza_field(stanza, "Created-By");
+	char *suite = stanza_field(stanza, "Release"), *where = stanza_field(stanza, "Sourcesentry");
+	char *label = stanza_field(stanza, "Label");
+	struct source *s = NULL;
+
+	if (uri && suite && part && by && !strcmp(by, "Packages") && !strcmp(part, "main") &&
+	    !g_str_has_prefix(uri, "cdrom:") && is_debian(origin, uri)) {
+		s = g_new0(struct source, 1);
+		s->uri = g_strdup(uri);
+		s->suite = g_strdup(suite);
+		s->security = (label && strstr(label, "Security")) || strstr(uri, "security");
+		s->options = source_options(where ? where : "", uri);
+	}
+	g_free(label);
+	g_free(where);
+	g_free(suite);
+	g_free(by);
+	g_free(part);
+	g_free(origin);
+	g_free(uri);
+	return s;
+}
+
+/* The host's Debian archives; NULL with *@err where it has none */
+static GPtrArray *host_sources(GError **err)
+{
+	const char *const argv[] = { "apt-get", "indextargets", NULL };
+	GPtrArray *sources = g_ptr_array_new_with_free_func(source_free);
+	GString *out = g_string_new(NULL);
+	struct mmg_cmd cmd = { .what = "asking apt for its sources", .argv = argv,
+			       .env = plain_env, .out = out };
+	char **stanzas;
+	int i;
+
+	if (mmg_run(&cmd, err)) {
+		stanzas = g_strsplit(out->str, "\n\n", -1);
+		for (i = 0; stanzas[i]; i++) {
+			struct source *s = source_parse(stanzas[i]);
+
+			if (s)
+				g_ptr_array_add(sources, s);
+		}
+		g_strfreev(stanzas);
+		if (!sources->len)
+			mmg_set_error(err, MMG_EXIT_BROKEN,
+				      "this host's apt has no Debian source (apt-get indextargets): pass the kernel's packages as files, --kernel linux-image-....deb");
+	}
+	g_string_free(out, TRUE);
+	if (sources->len)
+		return sources;
+	g_ptr_array_unref(sources);
+	return NULL;
+}
+
+/* ---- the private state ---- */
+
+static char *private_sources(const GPtrArray *sources, const char *suite)
+{
+	GString *s = g_string_new(NULL);
+	guint i;
+
+	for (i = 0; i < sources->len; i++) {
+		const struct source *src = sources->pdata[i];
+
+		if (suite && src->security != g_str_has_suffix(suite, "-security"))
+			continue;
+		g_string_append_printf(s, "Types: deb\nURIs: %s\nSuites: %s\nComponents: main\n%s\n",
+				       src->uri, suite ? suite : src->suite, src->options);
+		if (suite)
+			break;
+	}
+	return g_string_free(s, FALSE);
+}
+
+/*
+ * Read after the host's own files, so that its proxies hold and its hooks do not.
+ * Root needs no sandbox user here: _apt cannot read root's cache.
+ */
+static char *private_config(const char *dir, const char *arch)
+{
+	return g_strdup_printf("Dir::Etc::sourcelist \"%s/mmgate.sources\";\n"
+			       "Dir::Etc::sourceparts \"/dev/null\";\n"
+			       "Dir::State \"%s/state\";\n"
+			       "Dir::State::lists \"%s/lists\";\n"
+			       "Dir::State::status \"%s/status\";\n"
+			       "Dir::Cache \"%s/cache\";\n"
+			       "APT::Architecture \"%s\";\n"
+			       "#clear APT::Architectures;\n"
+			       "APT::Architectures { \"%s\"; };\n"
+			       "APT::Sandbox::User \"root\";\n"
+			       "Acquire::Languages \"none\";\n"
+			       "Acquire::GzipIndexes \"true\";\n"
+			       "#clear APT::Update;\n"
+			       "#clear DPkg;\n"
+			       "#clear Acquire::IndexTargets::deb::Contents-deb;\n"
+			       "#clear Acquire::IndexTargets::deb::DEP-11;\n"
+			       "#clear Acquire::IndexTargets::deb::DEP-11-icons-small;\n"
+			       "#clear Acquire::IndexTargets::deb::DEP-11-icons;\n"
+			       "#clear Acquire::IndexTargets::deb::CNF;\n",
+			       dir, dir, dir, dir, dir, arch, arch);
+}
+
+static char *private_dir(const char *suite, const char *arch)
+{
+	char *name = g_strdup_printf("%s_%s", suite ? suite : "host", arch), *dir, *p;
+
+	for (p = name; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	dir = mmg_cache_path("apt", name, NULL);
+	g_free(name);
+	return dir;
+}
+
+static bool write_private(struct apt *a, const char *dir, GError **err)
+{
+	static const char *const folders[] = { "lists/partial", "state", "cache/archives/partial" };
+	GPtrArray *sources = host_sources(err);
+	char *text, *conf, *path;
+	bool ok = sources;
+	guint i;
+
+	for (i = 0; ok && i < G_N_ELEMENTS(folders); i++) {
+		path = g_build_filename(dir, folders[i], NULL);
+		ok = mmg_mkdirs(path, err);
+		g_free(path);
+	}
+	if (!ok)
+		goto out;
+	text = private_sources(sources, a->suite);
+	conf = private_config(dir, a->arch);
+	path = g_build_filename(dir, "mmgate.sources", NULL);
+	ok = mmg_write_atomic(path, text, -1, err);
+	g_free(path);
+	path = g_build_filename(dir, "status", NULL);
+	ok = ok && mmg_write_atomic(path, "", 0, err) && mmg_write_atomic(a->config, conf, -1, err);
+	g_free(path);
+	g_free(conf);
+	g_free(text);
+out:
+	if (sources)
+		g_ptr_array_unref(sources);
+	return ok;
+}
+
+/* Lines of APT::Status-Fd: "dlstatus:1:20.5:Retrieving file 1 of 1 (3s remaining)" */
+static void on_apt_line(const char *line, void *data)
+{
+	double *mib = data;
+	char **f = g_strsplit(line, ":", 4);
+
+	if (!strcmp(f[0], "dlstatus") && f[1] && f[2]) {
+		double pct = g_ascii_strtod(f[2], NULL);
+
+		if (mib && *mib > 0)
+			status_progress("%.0f of %.0f MiB", *mib * pct / 100, *mib);
+		else
+			status_progress("%.0f%%", pct);
+	} else {
+		status_debug("%s", line);
+	}
+	g_strfreev(f);
+}
+
+static bool update_private(struct apt *a, GError **err)
+{
+	const char *const argv[] = { "apt-get", "-q", "-c", a->config, "-o", "APT::Status-Fd=1",
+				     "-o", "APT::Update::Error-Mode=any", "update", NULL };
+	struct mmg_cmd cmd = { .what = "fetching package lists", .argv = argv, .env = plain_env,
+			       .line = on_apt_line };
+
+	status_set("fetching the package lists of Debian %s (%s)", a->suite ? a->suite : "as configured",
+		   a->arch);
+	return mmg_run(&cmd, err);
+}
+
+static char *updated_path(const struct apt *a)
+{
+	char *dir = g_path_get_dirname(a->config), *path = g_build_filename(dir, "updated", NULL);
+
+	g_free(dir);
+	return path;
+}
+
+/* Seconds since the private lists were fetched, or -1: never */
+static gint64 lists_age(const struct apt *a)
+{
+	char *path = updated_path(a);
+	struct stat st;
+	gint64 age = -1;
+
+	if (!stat(path, &st))
+		age = MAX(time(NULL) - st.st_mtime, 0);
+	g_free(path);
+	return age;
+}
+
+static bool no_lists_offline(struct apt *a, GError **err)
+{
+	mmg_set_error(err, MMG_EXIT_BROKEN,
+		      "the package lists of Debian %s (%s) are not in the cache and --offline forbids fetching them: run once without it, or pass the packages as files",
+		      a->suite ? a->suite : "as configured", a->arch);
+	return false;
+}
+
+/* Make the state private, with lists at most @max_age seconds old */
+static bool go_private(struct apt *a, gint64 max_age, GError **err)
+{
+	char *dir = private_dir(a->suite, a->arch), *name = g_path_get_basename(dir), *stamp;
+	char *lock = g_strconcat("apt-", name, NULL);
+	GError *e = NULL;
+	bool ok = true;
+	gint64 age;
+	int fd;
+
+	g_free(a->config);
+	a->config = g_build_filename(dir, "apt.conf", NULL);
+	fd = mmg_lock(lock, err);
+	if (fd < 0) {
+		ok = false;
+		goto out;
+	}
+	age = lists_age(a);
+	if (age < 0 && a->offline) {
+		ok = no_lists_offline(a, err);
+	} else if (!a->offline && (age < 0 || age > max_age)) {
+		ok = write_private(a, dir, err);
+		if (ok && update_private(a, &e)) {
+			stamp = updated_path(a);
+			ok = mmg_write_atomic(stamp, "", 0, err);
+			g_free(stamp);
+		} else if (ok && age >= 0 && e->code != MMG_EXIT_INTERRUPTED) {
+			status_note("using package lists that are %" G_GINT64_FORMAT " hours old: %s",
+				    age / 3600, e->message);
+		} else if (ok) {
+			mmg_set_error(err, e->code, "%s; pass the kernel's packages as files, --kernel linux-image-....deb",
+				      e->message);
+			ok = false;
+		}
+		g_clear_error(&e);
+	}
+	close(fd);
+out:
+	g_free(lock);
+	g_free(name);
+	g_free(dir);
+	return ok;
+}
+
+char *apt_host_arch(void)
+{
+	const char *const argv[] = { "dpkg", "--print-architecture", NULL };
+	GString *out = g_string_new(NULL);
+	struct mmg_cmd cmd = { .what = "asking dpkg for its architecture", .argv = argv,
+			       .env = plain_env, .out = out };
+
+	if (!mmg_run(&cmd, NULL))
+		g_string_truncate(out, 0);
+	return g_strstrip(g_string_free(out, FALSE));
+}
+
+static bool suite_is_word(const char *suite)
+{
+	return *suite && strspn(suite, "abcdefghijklmnopqrstuvwxyz0123456789-./") == strlen(suite) &&
+	       isalnum((unsigned char)*suite) && !strstr(suite, "..");
+}
+
+/**
+ * apt_open - open a view of Debian's archive
+ * @suite:	other suite of the host's mirror, or NULL: what the host has configured
+ * @arch:	Debian's word for the architecture
+ * @offline:	use what lists there are
+ *
+ * NULL with *@err: no apt here, no Debian source, no network.
+ */
+struct apt *apt_open(const char *suite, const char *arch, bool offline, GError **err)
+{
+	char *tool = g_find_program_in_path("apt-get"), *host;
+	struct apt *a;
+	bool ok = true;
+
+	if (!tool) {
+		mmg_set_error(err, MMG_EXIT_BROKEN,
+			      "debian: kernels need apt-get, which this host has not: pass the kernel's packages as files, --kernel linux-image-....deb");
+		return NULL;
+	}
+	g_free(tool);
+	if (suite && !suite_is_word(suite)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "'%s' is no name of a Debian suite", suite);
+		return NULL;
+	}
+	a = g_new0(struct apt, 1);
+	a->suite = g_strdup(suite);
+	a->arch = g_strdup(arch);
+	a->offline = offline;
+	host = apt_host_arch();
+	if (suite || strcmp(host, arch))
+		ok = go_private(a, LISTS_MAX_AGE, err);
+	g_free(host);
+	if (ok)
+		return a;
+	apt_free(a);
+	return NULL;
+}
+
+void apt_free(struct apt *a)
+{
+	if (!a)
+		return;
+	g_free(a->suite);
+	g_free(a->arch);
+	g_free(a->config);
+	g_free(a);
+}
+
+/**
+ * apt_refresh - fetch lists anew, into a private state
+ *
+ * For when the host's lists are absent or so old that what they name is gone.
+ * False with *@err; offline that is always so.
+ */
+bool apt_refresh(struct apt *a, GError **err)
+{
+	if (a->offline)
+		return no_lists_offline(a, err);
+	return go_private(a, 60, err);
+}
+
+char *apt_stamp(struct apt *a)
+{
+	struct stat st = { 0 };
+	char *path = a->config ? updated_path(a) : g_strdup("/var/lib/apt/lists");
+	char *text;
+
+	if (stat(path, &st))
+		st.st_mtim.tv_sec = 0;
+	text = g_strdup_printf("%s %s %lld.%09ld", a->suite ? a->suite : "-", a->arch,
+			       (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	g_free(path);
+	return text;
+}
+
+/* ---- asking ---- */
+
+static void apt_pkg_free(gpointer data)
+{
+	struct apt_pkg *p = data;
+
+	g_free(p->name);
+	g_free(p->version);
+	g_free(p->arch);
+	g_free(p->depends);
+	g_free(p);
+}
+
+/* apt-cache @verb @words with the view's configuration */
+static bool apt_cache(struct apt *a, const char *verb, const GPtrArray *words, GString *out,
+		      GError **err)
+{
+	GPtrArray *argv = g_ptr_array_new();
+	struct mmg_cmd cmd = { .what = "asking apt what there is", .env = plain_env, .out = out };
+	int status = 0;
+	bool ok;
+	guint i;
+
+	g_ptr_array_add(argv, "apt-cache");
+	if (a->config) {
+		g_ptr_array_add(argv, "-c");
+		g_ptr_array_add(argv, a->config);
+	}
+	g_ptr_array_add(argv, (char *)verb);
+	for (i = 0; i < words->len; i++)
+		g_ptr_array_add(argv, words->pdata[i]);
+	g_ptr_array_add(argv, NULL);
+	cmd.argv = (const char *const *)argv->pdata;
+	/* 100: some name has no version any more */
+	cmd.expect = &status;
+	ok = mmg_run(&cmd, err);
+	g_ptr_array_free(argv, TRUE);
+	return ok;
+}
+
+static void add_stanza(GPtrArray *list, const char *stanza)
+{
+	struct apt_pkg *p = g_new0(struct apt_pkg, 1);
+	char *size = stanza_field(stanza, "Size");
+
+	p->name = stanza_field(stanza, "Package");
+	p->version = stanza_field(stanza, "Version");
+	p->arch = stanza_field(stanza, "Architecture");
+	p->depends = stanza_field(stanza, "Depends");
+	p->size = size ? g_ascii_strtoull(size, NULL, 10) : 0;
+	if (!p->depends)
+		p->depends = g_strdup("");
+	g_free(size);
+	/* No file, no download: only dpkg's memory of it */
+	if (p->name && p->version && p->size)
+		g_ptr_array_add(list, p);
+	else
+		apt_pkg_free(p);
+}
+
+GPtrArray *apt_list(struct apt *a, const char *pattern, GError **err)
+{
+	GPtrArray *list = NULL, *words = g_ptr_array_new();
+	GString *names = g_string_new(NULL), *out = g_string_new(NULL);
+	GRegex *regex = g_regex_new(pattern, 0, 0, NULL);
+	char **lines = NULL, **stanzas;
+	int i;
+
+	g_ptr_array_add(words, "linux-");
+	if (!apt_cache(a, "pkgnames", words, names, err))
+		goto out;
+	g_ptr_array_set_size(words, 0);
+	lines = g_strsplit(names->str, "\n", -1);
+	for (i = 0; lines[i]; i++)
+		if (g_regex_match(regex, lines[i], 0, NULL))
+			g_ptr_array_add(words, lines[i]);
+	if (words->len && !apt_cache(a, "show", words, out, err))
+		goto out;
+	list = g_ptr_array_new_with_free_func(apt_pkg_free);
+	stanzas = g_strsplit(out->str, "\n\n", -1);
+	for (i = 0; stanzas[i]; i++)
+		add_stanza(list, stanzas[i]);
+	g_strfreev(stanzas);
+out:
+	g_strfreev(lines);
+	g_regex_unref(regex);
+	g_string_free(names, TRUE);
+	g_string_free(out, TRUE);
+	g_ptr_array_free(words, TRUE);
+	return list;
+}
+
+/* The .deb of package @name in @dir, g_free() it; or NULL */
+static char *deb_in(const char *dir, const char *name)
+{
+	char *start = g_strconcat(name, "_", NULL), *path = NULL;
+	GDir *d = g_dir_open(dir, 0, NULL);
+	const char *file;
+
+	while (d && !path && (file = g_dir_read_name(d)))
+		if (g_str_has_prefix(file, start) && g_str_has_suffix(file, ".deb"))
+			path = g_build_filename(dir, file, NULL);
+	if (d)
+		g_dir_close(d);
+	g_free(start);
+	return path;
+}
+
+char *apt_download(struct apt *a, const struct apt_pkg *p, const char *dir, GError **err)
+{
+	char *word = g_strdup_printf("%s=%s", p->name, p->version), *path = NULL;
+	const char *const argv[] = { "apt-get", "-q", "-c", a->config ? a->config : "/dev/null", "-o",
+				     "APT::Status-Fd=1", "-o", "APT::Sandbox::User=root",
+				     "download", word, NULL };
+	double mib = p->size / 1048576.0;
+	struct mmg_cmd cmd = { .what = "downloading the package", .argv = argv, .env = plain_env,
+			       .cwd = dir, .line = on_apt_line, .data = &mib };
+
+	if (a->offline) {
+		mmg_set_error(err, MMG_EXIT_BROKEN,
+			      "%s is not in the cache and --offline forbids fetching it: run once without it, or pass the package as a file",
+			      word);
+	} else {
+		status_set("downloading %s %s", p->name, p->version);
+		if (mmg_run(&cmd, err)) {
+			path = deb_in(dir, p->name);
+			if (!path)
+				mmg_set_error(err, MMG_EXIT_BROKEN,
+					      "apt-get download %s ended well but left no .deb in %s",
+					      word, dir);
+		}
+	}
+	g_free(word);
+	return path;
+}
+
+/* ---- choosing ---- */
+
+static const struct apt_pkg *find_pkg(const GPtrArray *list, const char *name, const char *version)
+{
+	guint i;
+
+	for (i = 0; i < list->len; i++) {
+		const struct apt_pkg *p = list->pdata[i];
+
+		if (!strcmp(p->name, name) && !strcmp(p->version, version))
+			return p;
+	}
+	return NULL;
+}
+
+static bool add_named(struct apt_image *img, const GPtrArray *list, const char *stem)
+{
+	char *name = g_strdup_printf("linux-%s-%s", stem, img->release);
+	const struct apt_pkg *p = find_pkg(list, name, img->version);
+
+	if (p)
+		g_ptr_array_add(img->packages, (void *)p);
+	g_free(name);
+	return p;
+}
+
+void apt_image_free(struct apt_image *i)
+{
+	if (!i)
+		return;
+	g_free(i->version);
+	g_free(i->release);
+	g_ptr_array_unref(i->packages);
+	g_free(i);
+}
+
+/*
+ * The packages behind linux-image @p: itself, or from 7.x on linux-binary (the
+ * image), linux-modules and linux-base (the config); NULL for a metapackage.
+ */
+static struct apt_image *image_of(const GPtrArray *list, const struct apt_pkg *p)
+{
+	struct apt_image *img = g_new0(struct apt_image, 1);
+
+	img->version = g_strdup(p->version);
+	img->release = g_strdup(p->name + strlen("linux-image-"));
+	img->packages = g_ptr_array_new();
+	if (p->size > IMAGE_MIN) {
+		g_ptr_array_add(img->packages, (void *)p);
+		return img;
+	}
+	if (add_named(img, list, "binary") && add_named(img, list, "modules")) {
+		add_named(img, list, "base");
+		return img;
+	}
+	apt_image_free(img);
+	return NULL;
+}
+
+/*
+ * Flavours (cloud, rt, 16k), debug and unsigned packages have one more word in
+ * their names; "6.1.0-52" has a number there.
+ */
+struct apt_image *apt_choose(const GPtrArray *list, const char *want, const char *arch)
+{
+	char *pattern = g_strdup_printf("^linux-image-([0-9][0-9a-z.+~]*(-[0-9]+)?-%s)$", arch);
+	GRegex *regex = g_regex_new(pattern, 0, 0, NULL);
+	struct apt_image *best = NULL;
+	guint i;
+
+	for (i = 0; i < list->len; i++) {
+		const struct apt_pkg *p = list->pdata[i];
+		struct apt_image *img;
+
+		if (!g_regex_match(regex, p->name, 0, NULL) ||
+		    (!apt_version_fits(p->version, want) &&
+		     !apt_version_fits(p->name + strlen("linux-image-"), want)))
+			continue;
+		if (best && deb_version_cmp(p->version, best->version) <= 0)
+			continue;
+		img = image_of(list, p);
+		if (img) {
+			apt_image_free(best);
+			best = img;
+		}
+	}
+	g_regex_unref(regex);
+	g_free(pattern);
+	return best;
+}

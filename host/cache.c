@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Things made once and kept: each is a folder that appears whole, under the
+ * name of its content, or not at all.
+ */
+#include "pkg.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *cache_have(const char *kind, const char *key)
+{
+	char *path = mmg_cache_path(kind, key, NULL);
+
+	if (g_file_test(path, G_FILE_TEST_IS_DIR))
+		return path;
+	g_free(path);
+	return NULL;
+}
+
+/* Fill KEY.part and name it KEY; the lock is held */
+static bool make_locked(const char *path, bool (*fill)(const char *, void *, GError **),
+			void *data, GError **err)
+{
+	char *part = g_strconcat(path, ".part", NULL);
+	bool ok;
+
+	/* Left by a run that was killed */
+	mmg_rmtree(part);
+	ok = mmg_mkdirs(part, err) && fill(part, data, err);
+	if (ok && rename(part, path)) {
+		mmg_set_error(err, MMG_EXIT_BROKEN, "cannot name %s: %s", path, g_strerror(errno));
+		ok = false;
+	}
+	if (!ok)
+		mmg_rmtree(part);
+	g_free(part);
+	return ok;
+}
+
+char *cache_make(const char *kind, const char *key,
+		 bool (*fill)(const char *dir, void *data, GError **err), void *data,
+		 GError **err)
+{
+	char *path = cache_have(kind, key), *lock;
+	bool ok;
+	int fd;
+
+	if (path)
+		return path;
+	lock = g_strdup_printf("%s-%s", kind, key);
+	fd = mmg_lock(lock, err);
+	g_free(lock);
+	if (fd < 0)
+		return NULL;
+	path = mmg_cache_path(kind, key, NULL);
+	/* The other run may have made it while this one waited */
+	ok = g_file_test(path, G_FILE_TEST_IS_DIR) || make_locked(path, fill, data, err);
+	close(fd);
+	if (ok)
+		return path;
+	g_free(path);
+	return NULL;
+}
+
+char *cache_sha256(const char *path, GError **err)
+{
+	char *real = realpath(path, NULL), *name, *memo, *stamp = NULL, *old = NULL, *hex = NULL;
+	struct stat st;
+
+	if (!real || stat(real, &st)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "cannot read %s: %s", path, g_strerror(errno));
+		free(real);
+		return NULL;
+	}
+	name = g_compute_checksum_for_string(G_CHECKSUM_SHA256, real, -1);
+	memo = mmg_cache_path("hashes", name, NULL);
+	stamp = g_strdup_printf("%llu %llu %lld %lld.%09ld %lld.%09ld ",
+				(unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+				(long long)st.st_size, (long long)st.st_mtim.tv_sec,
+				st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec,
+				st.st_ctim.tv_nsec);
+	if (g_file_get_contents(memo, &old, NULL, NULL) && g_str_has_prefix(old, stamp) &&
+	    strlen(old) == strlen(stamp) + 64) {
+		hex = g_strdup(old + strlen(stamp));
+	} else {
+		hex = mmg_sha256_file(path, err);
+		/* A file that changed within the clock's grain could change again unseen */
+		if (hex && time(NULL) - st.st_ctim.tv_sec > 2) {
+			char *dir = g_path_get_dirname(memo), *text = g_strconcat(stamp, hex, NULL);
+
+			if (mmg_mkdirs(dir, NULL))
+				mmg_write_atomic(memo, text, -1, NULL);
+			g_free(text);
+			g_free(dir);
+		}
+	}
+	g_free(old);
+	g_free(stamp);
+	g_free(memo);
+	g_free(name);
+	free(real);
+	return hex;
+}
+
+GPtrArray *cache_list(const char *kind, const char *glob)
+{
+	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+	char *path = mmg_cache_path(kind, NULL);
+	GDir *dir = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir)))
+		if (g_pattern_match_simple(glob, name) && !g_str_has_suffix(name, ".part"))
+			g_ptr_array_add(names, g_strdup(name));
+	if (dir)
+		g_dir_close(dir);
+	g_free(path);
+	return names;
+}
+
+static uint64_t size_sum;
+
+static int size_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)path;
+	(void)ftw;
+	if (flag != FTW_NS)
+		size_sum += (uint64_t)st->st_blocks * 512;
+	return 0;
+}
+
+uint64_t cache_size(const char *path)
+{
+	size_sum = 0;
+	nftw(path, size_one, 32, FTW_PHYS);
+	return size_sum;
+}

@@ -130,7 +130,9 @@ static int dry_run(struct cli *cli, GError **err)
 		}
 		if (k)
 			printf("kernel %s: %s (%s), image %s\n", spec, k->release, k->arch, k->image ?: "-");
-		else
+		if (k && kernel_find_ksrc(cli, k, NULL))
+			printf("source %s\n", k->ksrc);
+		if (!k)
 			printf("kernel %s: would be fetched and opened\n", spec);
 		g_clear_error(&e);
 		for (m = 0; m < plan->len; m++) {

@@ -864,7 +864,8 @@ static bool fill_debian(const char *dir, void *data, GError **err)
 	return ok;
 }
 
-#define KERNEL_PACKAGES "^linux-(image|binary|modules|base)-[0-9]"
+/* Not the flavours (cloud, rt, 16k), debug and unsigned ones: they have one more word in their names */
+#define KERNEL_PACKAGES "^linux-(image|binary|modules|base)-[0-9][0-9a-z.+~]*(-[0-9]+)?-%s$"
 
 static void no_such_version(const struct debian *d, const GPtrArray *list, GError **err)
 {
@@ -902,9 +903,10 @@ static void no_such_version(const struct debian *d, const GPtrArray *list, GErro
 /* Choose and have it in the cache; the folder, or NULL with *@err */
 static char *choose_and_make(struct debian *d, GError **err)
 {
-	GPtrArray *list = apt_list(d->apt, KERNEL_PACKAGES, err);
-	char *key, *dir = NULL;
+	char *pattern = g_strdup_printf(KERNEL_PACKAGES, d->apt->arch), *key, *dir = NULL;
+	GPtrArray *list = apt_list(d->apt, pattern, err);
 
+	g_free(pattern);
 	if (!list)
 		return NULL;
 	d->chosen = apt_choose(list, d->want, d->apt->arch);
@@ -1048,7 +1050,7 @@ static bool resolve_debian(const struct cli *cli, struct kernel *k, GError **err
 	char **f = g_strsplit(k->spec + strlen("debian:"), "@", 2), *dir;
 	bool ok = false;
 
-	if (!isdigit((unsigned char)*f[0]) ||
+	if (!f[0] || !isdigit((unsigned char)*f[0]) ||
 	    strspn(f[0], "abcdefghijklmnopqrstuvwxyz0123456789.+~-_") != strlen(f[0])) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
 			      "--kernel %s: give a version, such as debian:6.12 or debian:6.12.117-1~deb12u1, and after an @ another suite",

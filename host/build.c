@@ -621,7 +621,9 @@ static bool make(const struct work *w, const char *obj, const char *arch, const 
 	g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *log = g_build_filename(obj, "build.log", NULL);
 	g_autofree char *ccache = g_find_program_in_path("ccache");
-	const char *env[] = { "KBUILD_BUILD_TIMESTAMP=@1", "KBUILD_BUILD_USER=mmgate",
+	/* the compiler cache is to know a file again under another cache folder or tree */
+	g_autofree char *basedir = g_strdup_printf("CCACHE_BASEDIR=%s", w->dir);
+	const char *env[] = { basedir, "CCACHE_NOHASHDIR=1", "KBUILD_BUILD_TIMESTAMP=@1", "KBUILD_BUILD_USER=mmgate",
 			      "KBUILD_BUILD_HOST=mmgate", "KBUILD_BUILD_VERSION=1", "LC_ALL=C",
 			      "MAKEFLAGS=", NULL };
 	g_autoptr(GError) e = NULL;

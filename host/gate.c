@@ -1,0 +1,917 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The verb gate: does a series do what it says?  Base and patched kernels run
+ * the same cases, in turn; what must change and what must not is a file in
+ * configs/gates, and so is, for trees that hold the fix already, how to undo it.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gate.h"
+#include "suite.h"
+
+/* ---- what a run says about each case ---- */
+
+static const char *str(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static int num(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static void seen_free(gpointer p)
+{
+	struct seen *s = p;
+
+	g_free(s->name);
+	g_free(s->machine);
+	g_free(s->reason);
+	g_hash_table_unref(s->metrics);
+	g_free(s);
+}
+
+static struct seen *seen_get(GHashTable *all, const char *name, const char *machine)
+{
+	g_autofree char *key = g_strdup_printf("%s@%s", name, machine);
+	struct seen *s = g_hash_table_lookup(all, key);
+
+	if (s)
+		return s;
+	s = g_new0(struct seen, 1);
+	s->name = g_strdup(name);
+	s->machine = g_strdup(machine);
+	s->metrics = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+					   (GDestroyNotify)g_array_unref);
+	g_hash_table_insert(all, g_steal_pointer(&key), s);
+	return s;
+}
+
+/* Worst last: the reason that is kept is that of the worst result */
+static int badness(const char *result)
+{
+	static const char *const order[] = { "pass", "skip", "broken", "fail" };
+
+	for (int i = 0; i < (int)G_N_ELEMENTS(order); i++)
+		if (!strcmp(result, order[i]))
+			return i;
+	return 0;
+}
+
+static void seen_add(struct seen *s, const char *result, const char *reason)
+{
+	int worst = s->t.fail ? 3 : s->t.broken ? 2 : s->t.skip ? 1 : 0;
+
+	if (!s->reason || badness(result) > worst) {
+		g_free(s->reason);
+		s->reason = g_strdup(reason);
+	}
+	if (!strcmp(result, "pass"))
+		s->t.pass++;
+	else if (!strcmp(result, "fail"))
+		s->t.fail++;
+	else if (!strcmp(result, "skip"))
+		s->t.skip++;
+	else
+		s->t.broken++;
+}
+
+static void add_metrics(struct seen *s, const json_t *metrics)
+{
+	const char *name;
+	json_t *v;
+
+	json_object_foreach((json_t *)metrics, name, v) {
+		GArray *a = g_hash_table_lookup(s->metrics, name);
+		double d = json_number_value(v);
+
+		if (!a) {
+			a = g_array_new(FALSE, FALSE, sizeof(double));
+			g_hash_table_insert(s->metrics, g_strdup(name), a);
+		}
+		g_array_append_val(a, d);
+	}
+}
+
+/* A splat that no known issue allows is a failure of its machine, whatever the cases say */
+static void add_boot(GHashTable *all, const json_t *boot)
+{
+	struct seen *s = seen_get(all, "boot/splat", str(boot, "machine"));
+	const char *title = NULL;
+	json_t *splat;
+	size_t i;
+
+	json_array_foreach(json_object_get(boot, "splats"), i, splat)
+		if (!title && !json_is_string(json_object_get(splat, "allowed")))
+			title = str(splat, "title");
+	if (title)
+		seen_add(s, "fail", title);
+	else if (!strcmp(str(boot, "state"), "goodbye") || !strcmp(str(boot, "state"), "stopped"))
+		seen_add(s, "pass", "no splat");
+}
+
+GHashTable *seen_collect(json_t *run, int nr)
+{
+	GHashTable *all = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, seen_free);
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "cases"), i, o) {
+		struct seen *s;
+
+		if (num(o, "kernel") != nr)
+			continue;
+		s = seen_get(all, str(o, "name"), str(o, "machine"));
+		seen_add(s, str(o, "result"), str(o, "reason"));
+		add_metrics(s, json_object_get(o, "metrics"));
+	}
+	json_array_foreach(json_object_get(run, "boots"), i, o)
+		if (num(o, "kernel") == nr)
+			add_boot(all, o);
+	return all;
+}
+
+/* "kvm/aging" is a test, "kvm/aging/anon-4k" one of its cases */
+static bool is_test_name(const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	return slash && !strchr(slash + 1, '/') && !g_str_has_prefix(name, "boot/");
+}
+
+static unsigned int good_boots(json_t *run, int nr, const char *machine)
+{
+	unsigned int n = 0;
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "boots"), i, o)
+		n += num(o, "kernel") == nr && !strcmp(str(o, "machine"), machine) &&
+		     !strcmp(str(o, "state"), "goodbye");
+	return n;
+}
+
+static void align_one(GHashTable *a, GHashTable *b, json_t *run_b, int nr_b)
+{
+	g_autoptr(GList) list = g_hash_table_get_values(a);
+	g_autoptr(GList) others = g_hash_table_get_values(b);
+	g_autoptr(GPtrArray) used = g_ptr_array_new_with_free_func(g_free);
+
+	for (GList *l = list; l; l = l->next) {
+		struct seen *s = l->data, *o;
+		g_autofree char *prefix = g_strconcat(s->name, "/", NULL);
+		bool found = false;
+
+		if (g_str_has_prefix(s->name, "boot/")) {
+			o = seen_get(b, s->name, s->machine);
+			if (!o->t.pass && !o->t.fail)
+				o->t.pass = good_boots(run_b, nr_b, s->machine);
+			continue;
+		}
+		if (!is_test_name(s->name))
+			continue;
+		for (GList *m = others; m; m = m->next) {
+			struct seen *case_b = m->data, *case_a;
+
+			if (strcmp(case_b->machine, s->machine) ||
+			    !g_str_has_prefix(case_b->name, prefix))
+				continue;
+			case_a = seen_get(a, case_b->name, case_b->machine);
+			case_a->t.pass += s->t.pass;
+			case_a->t.fail += s->t.fail;
+			case_a->t.skip += s->t.skip;
+			case_a->t.broken += s->t.broken;
+			if (!case_a->reason)
+				case_a->reason = g_strdup(s->reason);
+			found = true;
+		}
+		if (found)
+			g_ptr_array_add(used, g_strdup_printf("%s@%s", s->name, s->machine));
+	}
+	for (guint i = 0; i < used->len; i++)
+		g_hash_table_remove(a, used->pdata[i]);
+}
+
+void seen_align(GHashTable *a, json_t *run_a, int nr_a, GHashTable *b, json_t *run_b, int nr_b)
+{
+	align_one(a, b, run_b, nr_b);
+	align_one(b, a, run_a, nr_a);
+}
+
+static int by_text(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+GPtrArray *seen_keys(GHashTable *a, GHashTable *b)
+{
+	g_autoptr(GHashTable) both = g_hash_table_new(g_str_hash, g_str_equal);
+	GHashTable *from[] = { a, b };
+	GPtrArray *keys = g_ptr_array_new();
+	GHashTableIter it;
+	gpointer k;
+
+	for (int i = 0; i < 2; i++) {
+		g_hash_table_iter_init(&it, from[i]);
+		while (g_hash_table_iter_next(&it, &k, NULL))
+			if (g_hash_table_add(both, k))
+				g_ptr_array_add(keys, k);
+	}
+	g_ptr_array_sort(keys, by_text);
+	return keys;
+}
+
+bool claim_matches(const char *glob, const char *name, const char *machine)
+{
+	g_auto(GStrv) parts = g_strsplit(glob, "@", 2);
+
+	return mmg_glob(parts[0], name) && (!parts[1] || mmg_glob(parts[1], machine));
+}
+
+const char *bad_boot(json_t *run, int nr)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "boots"), i, o)
+		if (num(o, "kernel") == nr && strcmp(str(o, "state"), "goodbye"))
+			return str(o, "reason");
+	return NULL;
+}
+
+/* ---- gate files ---- */
+
+struct gate_metric {
+	char *cases, *name;
+	bool higher;			/* which way is better */
+};
+
+/**
+ * struct gate - a file of configs/gates
+ * @fixes:	globs of cases that fail on base and pass on patched
+ * @keeps:	globs of cases that must not get worse
+ * @tests:	globs of what is run
+ * @undo:	edits that take the fix out of a tree that has it
+ * @repeat:	least number of runs
+ */
+struct gate {
+	char *name, *about, *kernels, *arch;
+	GPtrArray *fixes, *keeps, *tests, *machines, *metrics, *undo;
+	int repeat;
+};
+
+static void metric_free(gpointer p)
+{
+	struct gate_metric *m = p;
+
+	g_free(m->cases);
+	g_free(m->name);
+	g_free(m);
+}
+
+static void gate_free(struct gate *g)
+{
+	if (!g)
+		return;
+	g_free(g->name);
+	g_free(g->about);
+	g_free(g->kernels);
+	g_free(g->arch);
+	g_ptr_array_unref(g->fixes);
+	g_ptr_array_unref(g->keeps);
+	g_ptr_array_unref(g->tests);
+	g_ptr_array_unref(g->machines);
+	g_ptr_array_unref(g->metrics);
+	g_ptr_array_unref(g->undo);
+	g_free(g);
+}
+
+static void read_list(GKeyFile *kf, const char *group, const char *key, GPtrArray *to)
+{
+	g_auto(GStrv) list = g_key_file_get_string_list(kf, group, key, NULL, NULL);
+
+	for (char **l = list; l && *l; l++)
+		if (*g_strstrip(*l))
+			g_ptr_array_add(to, g_strdup(*l));
+}
+
+static bool known_keys(GKeyFile *kf, const char *path, const char *group, const char *const *known,
+		       GError **err)
+{
+	g_auto(GStrv) keys = g_key_file_get_keys(kf, group, NULL, NULL);
+
+	for (char **k = keys; k && *k; k++) {
+		if (!g_strv_contains(known, *k)) {
+			g_autofree char *all = g_strjoinv(", ", (char **)known);
+
+			mmg_set_error(err, MMG_EXIT_USAGE, "%s [%s] has an unknown key %s; known: %s",
+				      path, group, *k, all);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool read_metric(GKeyFile *kf, const char *path, const char *group, struct gate *g,
+			GError **err)
+{
+	static const char *const known[] = { "cases", "better", NULL };
+	g_autofree char *better = g_key_file_get_string(kf, group, "better", NULL);
+	struct gate_metric *m;
+
+	if (!known_keys(kf, path, group, known, err))
+		return false;
+	m = g_new0(struct gate_metric, 1);
+	g_ptr_array_add(g->metrics, m);
+	m->name = g_strdup(group + strlen("metric "));
+	m->cases = g_key_file_get_string(kf, group, "cases", NULL);
+	m->higher = !g_strcmp0(better, "higher");
+	if (m->cases && (m->higher || !g_strcmp0(better, "lower")))
+		return true;
+	mmg_set_error(err, MMG_EXIT_USAGE, "%s [%s] needs cases= and better=higher or lower", path,
+		      group);
+	return false;
+}
+
+static bool gate_read(GKeyFile *kf, const char *path, struct gate *g, GError **err)
+{
+	static const char *const known[] = {
+		"about", "kernels", "arch", "fixes", "keeps", "tests", "machines", "repeat", NULL
+	};
+	g_auto(GStrv) groups = g_key_file_get_groups(kf, NULL);
+
+	if (!known_keys(kf, path, "gate", known, err))
+		return false;
+	for (char **n = groups; *n; n++) {
+		if (g_str_has_prefix(*n, "metric ")) {
+			if (!read_metric(kf, path, *n, g, err))
+				return false;
+		} else if (strcmp(*n, "gate") && strcmp(*n, "edit") &&
+			   !g_str_has_prefix(*n, "edit ")) {
+			mmg_set_error(err, MMG_EXIT_USAGE, "%s has an unknown group [%s]; known: gate, "
+				      "metric NAME, edit NAME", path, *n);
+			return false;
+		}
+	}
+	g->about = g_key_file_get_string(kf, "gate", "about", NULL);
+	g->kernels = g_key_file_get_string(kf, "gate", "kernels", NULL);
+	g->arch = g_key_file_get_string(kf, "gate", "arch", NULL);
+	g->repeat = g_key_file_get_integer(kf, "gate", "repeat", NULL);
+	read_list(kf, "gate", "fixes", g->fixes);
+	read_list(kf, "gate", "keeps", g->keeps);
+	read_list(kf, "gate", "tests", g->tests);
+	read_list(kf, "gate", "machines", g->machines);
+	if (!g->about || !g->fixes->len || !g->tests->len) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "%s needs about=, fixes= and tests= in [gate]", path);
+		return false;
+	}
+	if (g->kernels && !version_range_valid(g->kernels)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "%s: kernels=%s is no range; write FROM..TO", path,
+			      g->kernels);
+		return false;
+	}
+	return edit_read_groups(kf, path, g->undo, err);
+}
+
+/* "NAME" of configs/gates, or a file */
+static struct gate *gate_load(const char *name, GError **err)
+{
+	g_autoptr(GKeyFile) kf = g_key_file_new();
+	g_autofree char *file = g_strconcat(name, ".conf", NULL);
+	g_autofree char *path = strchr(name, '/') || g_str_has_suffix(name, ".conf") ? g_strdup(name) :
+				mmg_root_path("configs", "gates", file, NULL);
+	g_autoptr(GError) e = NULL;
+	struct gate *g;
+
+	if (!g_key_file_load_from_file(kf, path, G_KEY_FILE_NONE, &e)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "no gate %s (%s: %s); ./run.sh list gates shows what "
+			      "there is", name, path, e->message);
+		return NULL;
+	}
+	g = g_new0(struct gate, 1);
+	g->name = g_path_get_basename(name);
+	if (g_str_has_suffix(g->name, ".conf"))
+		g->name[strlen(g->name) - 5] = '\0';
+	g->fixes = g_ptr_array_new_with_free_func(g_free);
+	g->keeps = g_ptr_array_new_with_free_func(g_free);
+	g->tests = g_ptr_array_new_with_free_func(g_free);
+	g->machines = g_ptr_array_new_with_free_func(g_free);
+	g->metrics = g_ptr_array_new_with_free_func(metric_free);
+	g->undo = g_ptr_array_new_with_free_func((GDestroyNotify)edit_free);
+	if (gate_read(kf, path, g, err))
+		return g;
+	gate_free(g);
+	return NULL;
+}
+
+/* ---- the two kernels ---- */
+
+/**
+ * struct side - base or patched
+ * @how:	one line: what was done to get it
+ */
+struct side {
+	GHashTable *overlay;
+	char *how;
+};
+
+static void side_clear(struct side *s)
+{
+	if (s->overlay)
+		g_hash_table_unref(s->overlay);
+	g_free(s->how);
+}
+
+static bool sides_from_refs(const struct cli *cli, const struct source *src, struct side *base,
+			    struct side *patched, GError **err)
+{
+	if (cli->base && !git_overlay(src, cli->base, base->overlay, err))
+		return false;
+	base->how = cli->base ? g_strdup_printf("revision %s", cli->base) :
+				g_strdup("the work tree as it is");
+	if (cli->series) {
+		g_autoptr(GPtrArray) titles = NULL;
+
+		g_hash_table_unref(patched->overlay);
+		patched->overlay = overlay_copy(base->overlay);
+		if (!series_apply(cli->series, src, patched->overlay, &titles, err))
+			return false;
+		patched->how = g_strdup_printf("base with %u patch%s: %s", titles->len,
+					       titles->len == 1 ? "" : "es",
+					       (char *)titles->pdata[titles->len - 1]);
+		return true;
+	}
+	if (cli->patched && !git_overlay(src, cli->patched, patched->overlay, err))
+		return false;
+	patched->how = cli->patched ? g_strdup_printf("revision %s", cli->patched) :
+				      g_strdup("the work tree as it is");
+	return true;
+}
+
+static bool sides_by_undo(const struct gate *g, const struct source *src, struct side *base,
+			  struct side *patched, GError **err)
+{
+	if (!g->undo->len) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "gate %s knows no way to undo a fix: give --series, "
+			      "--base and --patched, or two --kernel", g->name);
+		return false;
+	}
+	if (g->kernels && !version_in_range(g->kernels, src->version)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "gate %s undoes its fix in kernels %s, and %s is %s: "
+			      "give --series, or two --kernel", g->name, g->kernels, src->name,
+			      src->version);
+		return false;
+	}
+	if (!edits_apply(g->undo, src, base->overlay, err)) {
+		g_prefix_error(err, "the fix cannot be undone in %s (if it lacks the fix, give "
+			       "--series): ", src->name);
+		return false;
+	}
+	base->how = g_strdup("the fix undone by the gate's edits");
+	patched->how = g_strdup("the source as it is");
+	return true;
+}
+
+static void kernel_unref(gpointer k)
+{
+	kernel_free(k);
+}
+
+static struct kernel *build_side(const struct cli *cli, const struct source *src, struct side *s,
+				 const char *role, GError **err)
+{
+	g_autofree char *label = g_strdup_printf("%s-%s", src->version, role);
+	struct build_spec spec = { .src = src, .overlay = s->overlay, .arch = cli_arch(cli),
+				   .fragments = cli->config, .label = label };
+	struct build_result *b = kernel_build(&spec, err);
+	struct kernel *k;
+
+	if (!b) {
+		g_prefix_error(err, "the %s kernel: ", role);
+		return NULL;
+	}
+	if (!b->cached)
+		status_note("built %s in %.0f s", label, b->seconds);
+	k = kernel_from_build(cli, src, b, label, role, err);
+	build_result_free(b);
+	return k;
+}
+
+/* Build base and patched from the source that @cli names */
+static GPtrArray *kernels_from_source(const struct cli *cli, const struct gate *g, const char *word,
+				      struct side *base, struct side *patched, GError **err)
+{
+	g_autoptr(GPtrArray) kernels = g_ptr_array_new_with_free_func(kernel_unref);
+	struct source *src = source_from_cli(cli, word, err);
+	bool ok;
+
+	if (!src)
+		return NULL;
+	base->overlay = overlay_new();
+	patched->overlay = overlay_new();
+	ok = cli->base || cli->patched || cli->series ?
+	     sides_from_refs(cli, src, base, patched, err) :
+	     sides_by_undo(g, src, base, patched, err);
+	/* the patched one first: it is most likely there already */
+	for (int i = 1; ok && i >= 0; i--) {
+		struct kernel *k = build_side(cli, src, i ? patched : base, i ? "patched" : "base", err);
+
+		ok = k;
+		if (k)
+			g_ptr_array_insert(kernels, 0, k);
+	}
+	source_free(src);
+	return ok ? g_steal_pointer(&kernels) : NULL;
+}
+
+static GPtrArray *kernels_prebuilt(const struct cli *cli, struct side *base, struct side *patched,
+				   GError **err)
+{
+	GPtrArray *kernels;
+
+	if (cli->kernels->len != 2) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "gate compares two kernels: give --kernel twice, base "
+			      "first, or none; got %u", cli->kernels->len);
+		return NULL;
+	}
+	if (cli->tree || cli->base || cli->patched || cli->series) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--kernel names kernels that are built already, so "
+			      "--tree, --base, --patched and --series mean nothing beside it");
+		return NULL;
+	}
+	kernels = run_kernels(cli, err);
+	if (!kernels)
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		struct kernel *k = kernels->pdata[i];
+
+		g_free(k->role);
+		k->role = g_strdup(i ? "patched" : "base");
+	}
+	base->how = g_strdup(cli->kernels->pdata[0]);
+	patched->how = g_strdup(cli->kernels->pdata[1]);
+	return kernels;
+}
+
+/* ---- judging ---- */
+
+static enum claim claim_of(const struct gate *g, const char *name, const char *machine)
+{
+	for (guint i = 0; i < g->fixes->len; i++)
+		if (claim_matches(g->fixes->pdata[i], name, machine))
+			return CLAIM_FIXES;
+	for (guint i = 0; i < g->keeps->len; i++)
+		if (claim_matches(g->keeps->pdata[i], name, machine))
+			return CLAIM_KEEPS;
+	return CLAIM_NONE;
+}
+
+static const char *claim_name(enum claim c)
+{
+	return c == CLAIM_FIXES ? "fixes" : c == CLAIM_KEEPS ? "keeps" : "";
+}
+
+static json_t *tally_json(const struct tally *t)
+{
+	double lo, hi;
+
+	clopper_pearson(t->fail, t->pass + t->fail, 0.05, &lo, &hi);
+	return json_pack("{s:i, s:i, s:i, s:i, s:f, s:f}", "pass", t->pass, "fail", t->fail,
+			 "skip", t->skip, "broken", t->broken, "fail_rate_low", lo,
+			 "fail_rate_high", hi);
+}
+
+static double median(const GArray *a)
+{
+	g_autofree double *v = g_memdup2(a->data, a->len * sizeof(double));
+
+	for (guint i = 1; i < a->len; i++)
+		for (guint j = i; j && v[j] < v[j - 1]; j--) {
+			double t = v[j];
+
+			v[j] = v[j - 1];
+			v[j - 1] = t;
+		}
+	return a->len % 2 ? v[a->len / 2] : (v[a->len / 2 - 1] + v[a->len / 2]) / 2;
+}
+
+/* A measured value of one case on both kernels; "worse" only where the rank test says so */
+static json_t *metric_json(const struct gate_metric *m, const struct seen *a, const struct seen *b)
+{
+	GArray *va = g_hash_table_lookup(a->metrics, m->name);
+	GArray *vb = g_hash_table_lookup(b->metrics, m->name);
+	double p, effect, ma, mb;
+	const char *word;
+
+	if (!va || !vb)
+		return NULL;
+	p = rank_test((double *)(void *)va->data, va->len, (double *)(void *)vb->data, vb->len,
+		      &effect);
+	ma = median(va);
+	mb = median(vb);
+	if (p < 0.05)
+		word = (effect > 0.5) == m->higher ? "better" : "worse";
+	else
+		word = ma == mb ? "alike" : "not told apart";
+	return json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:i, s:i, s:f, s:f, s:s}", "case", a->name,
+			 "machine", a->machine, "name", m->name, "better",
+			 m->higher ? "higher" : "lower", "base_median", ma, "patched_median", mb,
+			 "base_n", va->len, "patched_n", vb->len, "p", p, "effect", effect,
+			 "change", word);
+}
+
+/* Everything the run says, into run["gate"]; the verdict with it */
+static enum verdict judge(const struct gate *g, json_t *run, json_t *out)
+{
+	g_autoptr(GHashTable) base = seen_collect(run, 0);
+	g_autoptr(GHashTable) patched = seen_collect(run, 1);
+	json_t *cases = json_array(), *metrics = json_array();
+	g_autoptr(GPtrArray) keys = NULL;
+	g_autofree struct judged *all = NULL;
+	g_autofree char *why = NULL;
+	const char *boot = NULL, *worse = NULL;
+	unsigned int n = 0, more;
+	enum verdict v;
+
+	seen_align(base, run, 0, patched, run, 1);
+	keys = seen_keys(base, patched);
+	all = g_new0(struct judged, keys->len + 1);
+	for (guint i = 0; i < keys->len; i++) {
+		g_auto(GStrv) at = g_strsplit(keys->pdata[i], "@", 2);
+		struct seen *a = seen_get(base, at[0], at[1]), *b = seen_get(patched, at[0], at[1]);
+		struct judged *j = &all[n++];
+
+		j->name = keys->pdata[i];
+		j->claim = claim_of(g, a->name, a->machine);
+		j->base = a->t;
+		j->patched = b->t;
+		j->change = change_of(&a->t, &b->t);
+		json_array_append_new(cases,
+			json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "name", a->name,
+				  "machine", a->machine, "claim", claim_name(j->claim), "change",
+				  change_name(j->change), "base", tally_json(&a->t), "patched",
+				  tally_json(&b->t), "base_reason", a->reason ? a->reason : "",
+				  "patched_reason", b->reason ? b->reason : ""));
+		for (guint m = 0; m < g->metrics->len; m++) {
+			struct gate_metric *gm = g->metrics->pdata[m];
+			json_t *mj = claim_matches(gm->cases, a->name, a->machine) ?
+				     metric_json(gm, a, b) : NULL;
+
+			if (mj)
+				json_array_append_new(metrics, mj);
+			if (mj && !worse && !strcmp(str(mj, "change"), "worse"))
+				worse = g_strdup_printf("%s of %s on %s", gm->name, a->name, a->machine);
+		}
+	}
+	v = verdict_of(all, n, &why, &more);
+	if (worse && v == VERDICT_PASS) {
+		g_free(why);
+		why = g_strdup_printf("%s got worse (rank test, 95 %%)", worse);
+		v = VERDICT_REGRESSED;
+	}
+	g_free((char *)worse);
+	if (v == VERDICT_BROKEN) {
+		boot = bad_boot(run, 1);
+		if (!boot)
+			boot = bad_boot(run, 0);
+	}
+	json_object_set_new(out, "cases", cases);
+	json_object_set_new(out, "metrics", metrics);
+	json_object_set_new(out, "more_runs", json_integer(more));
+	json_object_set_new(out, "verdict", json_string(verdict_name(v)));
+	if (boot && *boot) {
+		char *both = g_strdup_printf("%s (%s)", boot, why);
+
+		g_free(why);
+		why = both;
+	}
+	json_object_set_new(out, "reason", json_string(why));
+	return v;
+}
+
+static void set_verdict(json_t *run, json_t *out, enum verdict v)
+{
+	g_autofree char *line = g_strdup_printf("gate %s: %s: %s", str(out, "name"), verdict_name(v),
+						str(out, "reason"));
+
+	json_object_set_new(out, "exit", json_integer(verdict_exit(v)));
+	json_object_set_new(run, "verdict", json_string(v == VERDICT_PASS ? "pass" :
+							verdict_exit(v) == MMG_EXIT_FAIL ? "fail" :
+							"broken"));
+	json_object_set_new(run, "exit", json_integer(verdict_exit(v)));
+	json_object_set_new(run, "reason", json_string(line));
+}
+
+/* ---- text ---- */
+
+static char *tally_text(const json_t *t)
+{
+	int pass = num(t, "pass"), fail = num(t, "fail"), broken = num(t, "broken");
+	int skip = num(t, "skip");
+
+	if (broken)
+		return g_strdup_printf("broken %d of %d", broken, pass + fail + broken);
+	if (fail)
+		return g_strdup_printf("fail %d of %d", fail, pass + fail);
+	if (pass)
+		return g_strdup_printf("pass %d of %d", pass, pass + fail);
+	return g_strdup(skip ? "skip" : "-");
+}
+
+static void print_case(const json_t *c)
+{
+	g_autofree char *base = tally_text(json_object_get(c, "base"));
+	g_autofree char *patched = tally_text(json_object_get(c, "patched"));
+	g_autofree char *name = g_strdup_printf("%s@%s", str(c, "name"), str(c, "machine"));
+
+	printf("  %-52s %-6s %-13s %-13s %s\n", name, str(c, "claim"), base, patched,
+	       str(c, "change"));
+}
+
+static void print_gate(const json_t *run)
+{
+	const json_t *g = json_object_get(run, "gate"), *c, *kernels = json_object_get(run, "kernels");
+	bool last_row = false;
+	size_t i;
+
+	printf("gate %s: %s\n", str(g, "name"), str(g, "about"));
+	json_array_foreach(kernels, i, c)
+		printf("  %-8s %s: %s, image %.12s\n", i ? "patched" : "base", str(c, "label"),
+		       str(json_object_get(g, i ? "patched" : "base"), "how"), str(c, "image_sha256"));
+	if (json_is_true(json_object_get(g, "identical")))
+		printf("  the two images are identical\n");
+	if (json_array_size(json_object_get(g, "cases")))
+		printf("\n  %-52s %-6s %-13s %-13s\n", "case@machine", "claim", "base", "patched");
+	/* what is claimed or has changed; the rest is a number */
+	json_array_foreach(json_object_get(g, "cases"), i, c)
+		if (*str(c, "claim") || (strcmp(str(c, "change"), "still passing") &&
+					 strcmp(str(c, "change"), "skipped")))
+			print_case(c);
+		else
+			last_row = true;
+	if (last_row)
+		printf("  (cases that nothing is claimed of and that did not change are in run.json)\n");
+	json_array_foreach(json_object_get(g, "cases"), i, c)
+		if (!strcmp(str(c, "claim"), "fixes") && num(json_object_get(c, "base"), "fail")) {
+			const json_t *b = json_object_get(c, "base"), *p = json_object_get(c, "patched");
+
+			printf("\n  first fixed case: %s on %s\n    base:    %s\n    patched: %s\n"
+			       "    failure rates, 95 %% exact: base %.0f to %.0f %%, patched %.0f to "
+			       "%.0f %%\n", str(c, "name"), str(c, "machine"), str(c, "base_reason"),
+			       str(c, "patched_reason"),
+			       100 * json_number_value(json_object_get(b, "fail_rate_low")),
+			       100 * json_number_value(json_object_get(b, "fail_rate_high")),
+			       100 * json_number_value(json_object_get(p, "fail_rate_low")),
+			       100 * json_number_value(json_object_get(p, "fail_rate_high")));
+			break;
+		}
+	json_array_foreach(json_object_get(g, "metrics"), i, c)
+		printf("  %s of %s@%s: %.4g -> %.4g, %s (p %.3g, n %d and %d)\n", str(c, "name"),
+		       str(c, "case"), str(c, "machine"),
+		       json_number_value(json_object_get(c, "base_median")),
+		       json_number_value(json_object_get(c, "patched_median")), str(c, "change"),
+		       json_number_value(json_object_get(c, "p")), num(c, "base_n"),
+		       num(c, "patched_n"));
+	printf("\n%s: %s\n", str(g, "verdict"), str(g, "reason"));
+}
+
+static int finish(struct cli *cli, json_t *run, const char *dir, GError **err)
+{
+	bool forms = cli->json || cli->tap;
+	bool quiet = cli->quiet;
+	int status;
+
+	if (!results_save(run, dir, err))
+		return MMG_EXIT_BROKEN;
+	status_clear();
+	if (!forms && !quiet)
+		print_gate(run);
+	/* the table of cases above is the text; the common reports write their files */
+	cli->quiet = !forms;
+	status = run_reports(cli, run, dir, err);
+	cli->quiet = quiet;
+	return status;
+}
+
+static json_t *gate_json(const struct gate *g, const struct side *base, const struct side *patched,
+			 const GPtrArray *kernels)
+{
+	const struct kernel *a = kernels->pdata[0], *b = kernels->pdata[1];
+	bool identical = a->sha256 && !g_strcmp0(a->sha256, b->sha256);
+
+	return json_pack("{s:s, s:s, s:b, s:f, s:{s:i, s:s}, s:{s:i, s:s}, s:[], s:[], s:i}",
+			 "name", g->name, "about", g->about, "identical", identical, "confidence", 0.95,
+			 "base", "kernel", 0, "how", base->how, "patched", "kernel", 1, "how",
+			 patched->how, "cases", "metrics", "more_runs", 0);
+}
+
+/* Nothing to run: the two are one kernel */
+static int identical(struct cli *cli, const GPtrArray *kernels, json_t *out, GError **err)
+{
+	json_t *run = run_new(cli, "gate", kernels);
+	g_autofree char *dir = results_make_dir(cli, err);
+	g_autofree char *id = NULL;
+	int status = MMG_EXIT_BROKEN;
+
+	if (dir) {
+		id = g_path_get_basename(dir);
+		json_object_set_new(run, "id", json_string(id));
+		json_object_set_new(run, "complete", json_true());
+		json_object_set_new(run, "duration_s", json_real(0));
+		json_object_set_new(out, "verdict", json_string("not reproduced"));
+		json_object_set_new(out, "reason", json_string("base and patched are identical, byte for "
+							       "byte: what was changed is not in this "
+							       "kernel"));
+		set_verdict(run, out, VERDICT_NOT_REPRODUCED);
+		json_object_set(run, "gate", out);
+		status = finish(cli, run, dir, err);
+	}
+	json_decref(run);
+	return status;
+}
+
+static int dry_run(const struct gate *g, const GPtrArray *kernels, int repeat)
+{
+	static const char *const roles[] = { "base", "patched" };
+
+	printf("gate %s: %s\n", g->name, g->about);
+	for (guint i = 0; i < kernels->len; i++)
+		printf("  %-8s %s\n", roles[i], ((struct kernel *)kernels->pdata[i])->image);
+	for (guint i = 0; i < g->tests->len; i++)
+		printf("  test     %s\n", (char *)g->tests->pdata[i]);
+	printf("  runs     %d of each, in turn\n", repeat);
+	return MMG_EXIT_OK;
+}
+
+static int run_gate(struct cli *cli, const struct gate *g, const GPtrArray *kernels, json_t *out,
+		    GError **err)
+{
+	struct suite s = {
+		.cli = cli, .kernels = (GPtrArray *)kernels, .verb = "gate",
+		.tests = cli->tests->len ? cli->tests : g->tests,
+		.machines = cli->machines->len ? cli->machines : g->machines,
+		.repeat = MAX(cli->repeat, g->repeat),
+	};
+	g_autofree char *dir = NULL;
+	int status = MMG_EXIT_BROKEN;
+	json_t *run;
+
+	if (cli->dry_run)
+		return dry_run(g, kernels, s.repeat);
+	run = suite_run(&s, &dir, err);
+	if (!run)
+		return MMG_EXIT_BROKEN;
+	if (num(run, "exit") != MMG_EXIT_INTERRUPTED) {
+		set_verdict(run, out, judge(g, run, out));
+	} else {
+		json_object_set_new(out, "verdict", json_string("broken"));
+		json_object_set_new(out, "reason", json_string("interrupted"));
+	}
+	json_object_set(run, "gate", out);
+	status = finish(cli, run, dir, err);
+	json_decref(run);
+	return status;
+}
+
+int verb_gate(struct cli *cli, GError **err)
+{
+	struct side base = { 0 }, patched = { 0 };
+	GPtrArray *kernels = NULL;
+	int status = MMG_EXIT_BROKEN;
+	struct gate *g;
+
+	if (!cli->args->len || cli->args->len > 2) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "gate takes a gate's name, and perhaps a source such "
+			      "as debian-source:6.12; ./run.sh list gates shows the names");
+		return MMG_EXIT_USAGE;
+	}
+	g = gate_load(cli->args->pdata[0], err);
+	if (!g)
+		return MMG_EXIT_USAGE;
+	if (g->arch && strcmp(g->arch, cli_arch(cli)))
+		mmg_set_error(err, MMG_EXIT_USAGE, "gate %s is for %s", g->name, g->arch);
+	else if (cli->kernels->len)
+		kernels = kernels_prebuilt(cli, &base, &patched, err);
+	else
+		kernels = kernels_from_source(cli, g, cli->args->len > 1 ? cli->args->pdata[1] : NULL,
+					      &base, &patched, err);
+	if (kernels) {
+		json_t *out = gate_json(g, &base, &patched, kernels);
+
+		if (json_is_true(json_object_get(out, "identical")) && !cli->dry_run)
+			status = identical(cli, kernels, out, err);
+		else
+			status = run_gate(cli, g, kernels, out, err);
+		json_decref(out);
+		g_ptr_array_unref(kernels);
+	}
+	side_clear(&base);
+	side_clear(&patched);
+	gate_free(g);
+	return status;
+}

@@ -111,6 +111,9 @@ static json_t *first_splat(const json_t *run, json_t **boot, int *count)
 
 	*count = 0;
 	json_array_foreach(json_object_get(run, "boots"), i, b) {
+		/* a kernel that died before PID 1's hello gave no answer: broken, not fail */
+		if (!strcmp(str(b, "state"), "no-boot"))
+			continue;
 		json_array_foreach(json_object_get(b, "splats"), j, s) {
 			if (*str(s, "allowed"))
 				continue;

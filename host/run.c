@@ -166,6 +166,25 @@ static int dry_run(struct cli *cli, GError **err)
 	return MMG_EXIT_OK;
 }
 
+/* What the command line gets wrong is said before anything is fetched or built */
+static bool check_usage(const struct cli *cli, GError **err)
+{
+	GPtrArray *catalog = catalog_load(err), *plan = NULL;
+
+	if (catalog)
+		plan = plan_make(catalog, cli->tests, cli->machines, err);
+	if (plan)
+		g_ptr_array_unref(plan);
+	if (catalog)
+		g_ptr_array_unref(catalog);
+	if (plan && cli->out && g_file_test(cli->out, G_FILE_TEST_EXISTS)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--out %s exists: name a folder that does not exist yet",
+			      cli->out);
+		return false;
+	}
+	return plan;
+}
+
 int verb_run(struct cli *cli, GError **err)
 {
 	struct suite s = { .cli = cli, .tests = cli->tests, .machines = cli->machines,
@@ -174,6 +193,8 @@ int verb_run(struct cli *cli, GError **err)
 	int status = MMG_EXIT_BROKEN;
 	json_t *run;
 
+	if (!check_usage(cli, err))
+		return MMG_EXIT_USAGE;
 	if (cli->dry_run)
 		return dry_run(cli, err);
 	s.kernels = run_kernels(cli, err);

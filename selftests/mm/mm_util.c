@@ -44,6 +44,34 @@ int mm_ratio(long *ratio)
 }
 
 /**
+ * mm_write_ratio() - give every zone the same ratio
+ * @value:	the ratio
+ *
+ * The kernel wants no more numbers than it has zones.
+ */
+void mm_write_ratio(long value)
+{
+	long now[ZI_MAX_ZONES];
+	char text[16 * ZI_MAX_ZONES];
+	int i, used = 0, n = mm_ratio(now);
+
+	for (i = 0; i < n; i++)
+		used += snprintf(text + used, sizeof(text) - used, "%s%ld", i ? " " : "", value);
+	mmg_write_setting(ZI_RATIO_PATH, "%s", text);
+}
+
+/**
+ * mm_refresh() - make the kernel fold what each CPU holds back of the counters
+ *
+ * vm.stat_refresh (mm/vmstat.c, vmstat_refresh()).  It also complains about
+ * counters below zero: -EINVAL, which is not this function's business.
+ */
+void mm_refresh(void)
+{
+	mmg_try_write("/proc/sys/vm/stat_refresh", "1");
+}
+
+/**
  * mm_vmstat() - snapshot of /proc/vmstat; the case is broken without one
  * @v:	filled
  */

@@ -56,6 +56,15 @@ static void row_free(void *data)
 	g_free(row);
 }
 
+static void group_free(void *data)
+{
+	struct rep_group *g = data;
+
+	g_free(g->name);
+	g_ptr_array_unref(g->cases);
+	g_free(g);
+}
+
 void rep_free(struct rep *r)
 {
 	if (!r)
@@ -67,6 +76,7 @@ void rep_free(struct rep *r)
 			g_clear_pointer(&row->cells[k].cases, g_ptr_array_unref);
 	}
 	g_ptr_array_unref(r->rows);
+	g_ptr_array_unref(r->groups);
 	g_hash_table_unref(r->index);
 	g_free(r);
 }
@@ -78,6 +88,51 @@ static char *test_of(const char *name)
 
 	slash = slash ? strchr(slash + 1, '/') : NULL;
 	return slash ? g_strndup(name, slash - name) : g_strdup(name);
+}
+
+char *rep_test_name(const json_t *c)
+{
+	return test_of(rep_str(c, "name"));
+}
+
+const char *rep_case_name(const json_t *c)
+{
+	const char *name = rep_str(c, "name"), *slash = strchr(name, '/');
+
+	slash = slash ? strchr(slash + 1, '/') : NULL;
+	return slash && slash[1] ? slash + 1 : name;
+}
+
+const char *rep_boot_result(const json_t *boot, char **reason)
+{
+	const char *state = rep_str(boot, "state"), *why = rep_str(boot, "reason");
+	bool hello = rep_num(boot, "hello_s") > 0;
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(json_object_get(boot, "splats"), i, s) {
+		if (*rep_str(s, "allowed"))
+			continue;
+		*reason = g_strdup_printf("%s%s%s", rep_str(s, "title"),
+					  *rep_str(s, "test") ? ", during " : "",
+					  rep_str(s, "test"));
+		return "fail";
+	}
+	if (!strcmp(state, "goodbye") && rep_bool(boot, "complete")) {
+		*reason = g_strdup("came up, ran its plan and said goodbye");
+		return "pass";
+	}
+	*reason = g_strdup_printf("%s: %s", *state ? state : "no state", why);
+	return hello && (!strcmp(state, "panic") || !strcmp(state, "hang")) ? "fail" : "broken";
+}
+
+bool rep_write(const struct rep *r, const char *name, const GString *text, GError **err)
+{
+	char *path = g_build_filename(r->dir, name, NULL);
+	bool ok = mmg_write_atomic(path, text->str, text->len, err);
+
+	g_free(path);
+	return ok;
 }
 
 static struct rep_row *row_get(struct rep *r, const char *name, const char *machine)
@@ -172,6 +227,74 @@ static bool add_boot(struct rep *r, json_t *b)
 	return true;
 }
 
+static struct rep_group *group_new(struct rep *r, size_t kernel, json_t *boot, const char *machine,
+				   json_int_t repeat)
+{
+	struct rep_group *g = g_new0(struct rep_group, 1);
+
+	if (!*machine)
+		machine = "host";
+	g->kernel = kernel;
+	g->boot = boot;
+	g->name = repeat > 0 ? g_strdup_printf("%s.%lld", machine, (long long)repeat) :
+			       g_strdup(machine);
+	g->cases = g_ptr_array_new();
+	g_ptr_array_add(r->groups, g);
+	return g;
+}
+
+/* The group of a case that names no boot: one for each machine and repeat */
+static struct rep_group *group_without_boot(struct rep *r, const json_t *c)
+{
+	struct rep_group *g, *found = NULL;
+	size_t before = r->groups->len;
+
+	for (size_t i = 0; i < before && !found; i++) {
+		json_t *first;
+
+		g = r->groups->pdata[i];
+		if (g->boot || g->kernel != (size_t)rep_int(c, "kernel") || !g->cases->len)
+			continue;
+		first = g->cases->pdata[0];
+		if (!strcmp(rep_str(first, "machine"), rep_str(c, "machine")) &&
+		    rep_int(first, "repeat") == rep_int(c, "repeat"))
+			found = g;
+	}
+	return found ? found : group_new(r, rep_int(c, "kernel"), NULL, rep_str(c, "machine"),
+					 rep_int(c, "repeat"));
+}
+
+static int by_kernel(const void *a, const void *b)
+{
+	const struct rep_group *x = *(void *const *)a, *y = *(void *const *)b;
+
+	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+}
+
+static void group_all(struct rep *r)
+{
+	struct rep_group **of_boot = g_new0(struct rep_group *, json_array_size(r->boots) + 1);
+	json_t *o, *k;
+	size_t i;
+
+	json_array_foreach(r->boots, i, o)
+		of_boot[i] = group_new(r, rep_int(o, "kernel"), o, rep_str(o, "machine"),
+				       rep_int(o, "repeat"));
+	json_array_foreach(r->cases, i, o) {
+		struct rep_group *g;
+
+		k = json_object_get(o, "boot");
+		if (json_is_integer(k) && json_integer_value(k) >= 0 &&
+		    (size_t)json_integer_value(k) < json_array_size(r->boots))
+			g = of_boot[json_integer_value(k)];
+		else
+			g = group_without_boot(r, o);
+		g_ptr_array_add(g->cases, o);
+	}
+	g_free(of_boot);
+	g_ptr_array_sort(r->groups, by_kernel);	/* stable: order within a kernel stays */
+}
+
 struct rep *rep_new(json_t *run, const char *dir, GError **err)
 {
 	struct rep *r;
@@ -192,6 +315,7 @@ struct rep *rep_new(json_t *run, const char *dir, GError **err)
 	r->cases = json_object_get(run, "cases");
 	r->nr_kernels = json_array_size(r->kernels);
 	r->rows = g_ptr_array_new_with_free_func(row_free);
+	r->groups = g_ptr_array_new_with_free_func(group_free);
 	r->index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	json_array_foreach(r->kernels, i, o)
 		if (!json_is_object(o) && !bad(err, dir, "kernel", i))
@@ -202,6 +326,7 @@ struct rep *rep_new(json_t *run, const char *dir, GError **err)
 	json_array_foreach(r->cases, i, o)
 		if (!add_case(r, o) && !bad(err, dir, "case", i))
 			goto fail;
+	group_all(r);
 	return r;
 fail:
 	rep_free(r);

@@ -29,6 +29,20 @@ struct rep_row {
 };
 
 /**
+ * struct rep_group - what one boot of a kernel yielded
+ * @kernel:	its number
+ * @boot:	its object of run["boots"], or NULL where there was none
+ * @name:	"default", or "default.2" for the third repeat; g_free() it
+ * @cases:	objects of run["cases"], borrowed
+ */
+struct rep_group {
+	size_t kernel;
+	json_t *boot;
+	char *name;
+	GPtrArray *cases;
+};
+
+/**
  * struct rep - run.json, checked and counted; strings are borrowed from it
  * @rows:	struct rep_row *, in the order in which they ran
  */
@@ -38,6 +52,7 @@ struct rep {
 	json_t *kernels, *boots, *cases;
 	size_t nr_kernels;
 	GPtrArray *rows;
+	GPtrArray *groups;		/* struct rep_group *, by kernel, then in order */
 	GHashTable *index;
 	int pass, fail, skip, broken, splats, splats_allowed;
 };
@@ -61,6 +76,18 @@ char *rep_cell_text(const struct rep_cell *c);
 json_t *rep_cell_case(const struct rep_cell *c);
 /* What it means for a user that case @c failed, or NULL where it did not */
 const char *rep_meaning(const struct rep *r, const json_t *c);
+/*
+ * The result of a boot as such, which machine-readable reports show as a case
+ * named "boot": "pass" where it went to its end without a splat that counts,
+ * "fail" where the kernel died or splatted, "broken" where it never came up or
+ * was lost.  @reason: one line, g_free() it.
+ */
+const char *rep_boot_result(const json_t *boot, char **reason);
+/* Name of a case within its test, and of its test; g_free() them */
+char *rep_test_name(const json_t *c);
+const char *rep_case_name(const json_t *c);
+/* Write @text as file @name of the results folder; false with *@err */
+bool rep_write(const struct rep *r, const char *name, const GString *text, GError **err);
 /* A regular file below the results folder, at most @max bytes (its tail where @tail);
  * NULL where there is none or the path leaves the folder.  g_free() it.
  */

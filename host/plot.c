@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pictures, drawn by gnuplot.  It is given numbers, and words of ours or words
+ * cut down to letters and digits: nothing that came from the guest gets into
+ * its script as it is.
+ */
+#include "plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POINTS_MAX	720	/* of a picture of eviction order */
+#define ZONES_MAX	6
+
+struct plots {
+	char *dir;
+	GString *script;
+	int n;
+	bool drawn;
+};
+
+static const char *const age_colours[] = {
+	"#d1495b", "#d98324", "#8f9e3c", "#2f87b7", "#7767a8", "#808080", "#808080", "#808080",
+};
+
+/* Ages from hot to cold: the coldest is always the blue one */
+static const char *age_colour(const struct order *o, guint age)
+{
+	return o->nages > 1 && age == o->nages - 1 ? age_colours[3] : age_colours[age];
+}
+
+static const char *age_name(const struct order *o, guint age)
+{
+	static const char *const names[] = { "hot", "age 1", "age 2", "age 3", "age 4", "age 5",
+					     "age 6", "age 7" };
+
+	return o->nages > 1 && age == o->nages - 1 ? "cold" : names[age];
+}
+
+static const char *const zone_colours[] = {
+	"#2f87b7", "#d98324", "#5b9a4b", "#d1495b", "#7767a8", "#808080",
+};
+
+struct plots *plots_new(void)
+{
+	struct plots *p = g_new0(struct plots, 1);
+
+	p->script = g_string_new("set encoding utf8\nset style data lines\n");
+	return p;
+}
+
+void plots_free(struct plots *p)
+{
+	if (!p)
+		return;
+	if (p->dir)
+		mmg_rmtree(p->dir);
+	g_free(p->dir);
+	g_string_free(p->script, TRUE);
+	g_free(p);
+}
+
+void series_free(void *data)
+{
+	struct series *s = data;
+
+	g_free(s->name);
+	g_array_unref(s->values);
+	g_free(s);
+}
+
+/* Letters, digits and a few marks of @s, so that it can stand in a script; g_free() it */
+static char *word(const char *s)
+{
+	GString *out = g_string_new(NULL);
+
+	for (; *s && out->len < 32; s++)
+		if (g_ascii_isalnum(*s) || strchr("_.- ", *s))
+			g_string_append_c(out, *s);
+	return g_string_free(out, FALSE);
+}
+
+static int begin(struct plots *p, int width, int height)
+{
+	g_string_append_printf(p->script,
+			       "reset\nset terminal svg size %d,%d dynamic noenhanced font 'sans-serif,13'\n"
+			       "set output 'plot%d.svg'\nset key outside top center horizontal\n"
+			       "set border 3\nset tics nomirror out\n", width, height, p->n);
+	return p->n++;
+}
+
+/* Each page a short dash at (page, step), as one path */
+static void order_points(GString *s, const struct order *o, guint age, guint every)
+{
+	double dash = (double)o->n / 160;
+
+	g_string_append_printf(s, "$a%u <<EOD\n", age);
+	for (guint i = 0; i < o->n; i += every) {
+		if (o->age[i] != age)
+			continue;
+		g_string_append_printf(s, "%u %u\n%.1f %u\n\n", o->page[i], o->step[i],
+				       o->page[i] + dash, o->step[i]);
+	}
+	g_string_append(s, "EOD\n");
+}
+
+static void order_curve(GString *s, const struct order *o, guint age)
+{
+	g_string_append_printf(s, "$c%u <<EOD\n", age);
+	for (guint t = 0; t <= o->nsteps; t++)
+		g_string_append_printf(s, "%u %.2f\n", t, o->total[age] ?
+				       100.0 * o->gone[age * (o->nsteps + 1) + t] / o->total[age] : 0);
+	g_string_append(s, "EOD\n");
+}
+
+int plots_order(struct plots *p, const struct order *o)
+{
+	guint every = (o->n + POINTS_MAX - 1) / POINTS_MAX;
+	GString *s = p->script;
+	int i = begin(p, 720, 300);
+	bool first = true;
+
+	for (guint a = 0; a < o->nages; a++) {
+		if (!o->total[a])
+			continue;
+		order_points(s, o, a, every);
+		order_curve(s, o, a);
+	}
+	g_string_append_printf(s,
+			       "set multiplot layout 1,2\nset xlabel 'page'\nset ylabel 'step at which it left'\n"
+			       "set xrange [0:*]\nset yrange [0.5:%g]\n"
+			       "set ytics add ('stayed' %u)\nplot ", o->nsteps + 1.5, o->nsteps + 1);
+	for (guint a = 0; a < o->nages; a++) {
+		if (!o->total[a])
+			continue;
+		g_string_append_printf(s, "%s$a%u using 1:2 with lines lw 2 lc rgb '%s' title '%s'",
+				       first ? "" : ", ", a, age_colour(o, a), age_name(o, a));
+		first = false;
+	}
+	g_string_append_printf(s,
+			       "\nset xlabel 'step'\nset ylabel '%% gone'\nset xrange [0:%u]\n"
+			       "set yrange [0:100]\nset ytics autofreq\nplot ", o->nsteps);
+	first = true;
+	for (guint a = 0; a < o->nages; a++) {
+		if (!o->total[a])
+			continue;
+		g_string_append_printf(s, "%s$c%u using 1:2 with steps lw 2 lc rgb '%s' title '%s'",
+				       first ? "" : ", ", a, age_colour(o, a), age_name(o, a));
+		first = false;
+	}
+	g_string_append(s, "\nunset multiplot\n");
+	return i;
+}
+
+/* Generations over the passes of ageing: a bar a pass, the oldest generation at the bottom */
+int plots_gens(struct plots *p, const struct tsv *t)
+{
+	static const char *const names[] = { "oldest", "second", "third", "youngest" };
+	static const int colours[] = { 3, 2, 1, 0 };
+	int cp = tsv_column(t, "pass"), cg = tsv_column(t, "gen"), ca = tsv_column(t, "anon");
+	int cf = tsv_column(t, "file"), at = 0, i;
+	GString *data = g_string_new("$g <<EOD\n");
+	gint64 pass = -1, v[4] = { 0 };
+
+	if (t->fault || cp < 0 || cg < 0 || ca < 0 || cf < 0 || !t->rows->len || t->rows->len > 2000)
+		goto unfit;
+	for (guint r = 0; r <= t->rows->len; r++) {
+		char **row = r < t->rows->len ? t->rows->pdata[r] : NULL;
+		gint64 now = row ? tsv_int(row[cp]) : -1;
+
+		if (r && now != pass) {
+			g_string_append_printf(data, "%lld %lld %lld %lld %lld\n", (long long)pass,
+					       (long long)v[0], (long long)v[1], (long long)v[2],
+					       (long long)v[3]);
+			memset(v, 0, sizeof(v));
+			at = 0;
+		}
+		if (!row)
+			break;
+		if (now < 0 || tsv_int(row[cg]) < 0 || tsv_int(row[ca]) < 0 || tsv_int(row[cf]) < 0)
+			goto unfit;
+		v[MIN(at, 3)] += tsv_int(row[ca]) + tsv_int(row[cf]);
+		at++;
+		pass = now;
+	}
+	i = begin(p, 720, 240);
+	g_string_append(data, "EOD\n");
+	g_string_append(p->script, data->str);
+	g_string_append(p->script,
+			"set style data histograms\nset style histogram rowstacked\n"
+			"set style fill solid 0.85 noborder\nset boxwidth 0.7\n"
+			"set xlabel 'pass of ageing'\nset ylabel 'pages'\nset yrange [0:*]\nplot ");
+	for (int g = 0; g < 4; g++)
+		g_string_append_printf(p->script, "%s$g using %d:xtic(1) lc rgb '%s' title '%s'",
+				       g ? ", " : "", g + 2, age_colours[colours[g]], names[g]);
+	g_string_append_c(p->script, '\n');
+	g_string_free(data, TRUE);
+	return i;
+unfit:
+	g_string_free(data, TRUE);
+	return -1;
+}
+
+/* Free pages of each zone while memory is filled, and the reserve that should stay */
+int plots_fill(struct plots *p, const struct tsv *t)
+{
+	int cm = tsv_column(t, "mib"), cn = tsv_column(t, "node"), cz = tsv_column(t, "zone");
+	int cf = tsv_column(t, "free"), cr = tsv_column(t, "reserve"), i;
+	GPtrArray *zones, *blocks;
+
+	if (t->fault || cm < 0 || cn < 0 || cz < 0 || cf < 0 || cr < 0 || !t->rows->len)
+		return -1;
+	zones = g_ptr_array_new_with_free_func(g_free);
+	blocks = g_ptr_array_new();
+	for (guint r = 0; r < t->rows->len; r++) {
+		char **row = t->rows->pdata[r];
+		gint64 m = tsv_int(row[cm]), f = tsv_int(row[cf]), e = tsv_int(row[cr]);
+		char *name = word(row[cz]), *zone = g_strdup_printf("%lld %s",
+				(long long)MAX(tsv_int(row[cn]), 0), name);
+		guint z;
+
+		g_free(name);
+		if (!g_ptr_array_find_with_equal_func(zones, zone, g_str_equal, &z)) {
+			z = zones->len;
+			if (z < ZONES_MAX) {
+				g_ptr_array_add(zones, g_strdup(zone));
+				g_ptr_array_add(blocks, g_string_new(NULL));
+			}
+		}
+		g_free(zone);
+		if (z < ZONES_MAX && m >= 0 && f >= 0 && e >= 0)
+			g_string_append_printf(blocks->pdata[z], "%lld %lld %lld\n", (long long)m,
+					       (long long)f, (long long)e);
+	}
+	i = begin(p, 720, 280);
+	for (guint z = 0; z < zones->len; z++) {
+		GString *b = blocks->pdata[z];
+
+		g_string_append_printf(p->script, "$z%u <<EOD\n%sEOD\n", z, b->len ? b->str : "0 0 0\n");
+		g_string_free(b, TRUE);
+	}
+	g_string_append(p->script,
+			"set xlabel 'MiB taken'\nset ylabel 'free pages'\nset yrange [0:*]\nplot ");
+	for (guint z = 0; z < zones->len; z++)
+		g_string_append_printf(p->script,
+				       "%s$z%u using 1:2 with lines lw 2 lc rgb '%s' title 'node %s', $z%u using 1:3 with lines lw 1 dt 2 lc rgb '%s' title '%s'",
+				       z ? ", " : "", z, zone_colours[z], (char *)zones->pdata[z], z,
+				       zone_colours[z], z ? "" : "reserve");
+	g_string_append_c(p->script, '\n');
+	g_ptr_array_unref(zones);
+	g_ptr_array_unref(blocks);
+	return i;
+}
+
+/* Values over runs: a line with points for each series */
+int plots_values(struct plots *p, GPtrArray *series, const char *ylabel, double ymin, double ymax)
+{
+	char *label = word(ylabel);
+	int i = begin(p, 720, 240);
+	bool first = true;
+
+	for (guint k = 0; k < series->len; k++) {
+		struct series *s = series->pdata[k];
+
+		g_string_append_printf(p->script, "$s%u <<EOD\n", k);
+		for (guint n = 0; n < s->values->len; n++) {
+			double v = g_array_index(s->values, double, n);
+
+			if (isfinite(v))
+				g_string_append_printf(p->script, "%u %.6g\n", n + 1, v);
+		}
+		g_string_append(p->script, "0 NaN\nEOD\n");
+	}
+	g_string_append_printf(p->script, "set xlabel 'run'\nset ylabel '%s'\nset xrange [0.5:*]\n"
+			       "set xtics 1\n", label);
+	if (isfinite(ymin) && isfinite(ymax))
+		g_string_append_printf(p->script, "set yrange [%g:%g]\n", ymin, ymax);
+	g_string_append(p->script, "plot ");
+	for (guint k = 0; k < series->len; k++) {
+		struct series *s = series->pdata[k];
+		char *name = word(s->name);
+
+		g_string_append_printf(p->script,
+				       "%s$s%u using 1:2 with linespoints pt 6 ps 0.8 lw 1.5 lc rgb '%s' title '%s'",
+				       first ? "" : ", ", k, zone_colours[k % ZONES_MAX], name);
+		first = false;
+		g_free(name);
+	}
+	g_string_append_c(p->script, '\n');
+	g_free(label);
+	return i;
+}
+
+static bool gnuplot(const char *dir, const GString *script, GError **err)
+{
+	char *path = g_build_filename(dir, "script", NULL);
+	const char *argv[] = { "gnuplot", "--default-settings", "script", NULL };
+	GString *out = g_string_new(NULL);
+	struct mmg_cmd cmd = {
+		.what = "drawing the plots", .argv = argv, .cwd = dir, .out = out,
+	};
+	bool ok = mmg_write_atomic(path, script->str, script->len, err) && mmg_run(&cmd, err);
+
+	g_string_free(out, TRUE);
+	g_free(path);
+	return ok;
+}
+
+static char *scratch(GError **err)
+{
+	GError *why = NULL;
+	char *dir = g_dir_make_tmp("mmgate-plot-XXXXXX", &why);
+
+	if (!dir) {
+		mmg_set_error(err, MMG_EXIT_BROKEN, "making a folder for plots: %s", why->message);
+		g_error_free(why);
+	}
+	return dir;
+}
+
+bool plots_run(struct plots *p, GError **err)
+{
+	if (!p->n)
+		return true;
+	p->dir = scratch(err);
+	p->drawn = p->dir && gnuplot(p->dir, p->script, err);
+	return p->drawn;
+}
+
+static void replace(GString *s, const char *what, const char *with)
+{
+	g_string_replace(s, what, with, 0);
+}
+
+/* Take out from @from to the end of @to, everywhere */
+static void cut(GString *s, const char *from, const char *to, const char *with)
+{
+	char *a, *b;
+	gsize at = 0;
+
+	while ((a = strstr(s->str + at, from)) && (b = strstr(a, to))) {
+		at = a - s->str;
+		g_string_erase(s, at, b + strlen(to) - a);
+		g_string_insert(s, at, with);
+		at += strlen(with);
+	}
+}
+
+/*
+ * gnuplot's file made fit to stand many times in one page: no prologue, ids or
+ * definitions, colours of lines and text taken from the page, a text
+ * alternative of ours.
+ */
+char *plots_svg(const struct plots *p, int i, const char *label)
+{
+	char *path, *text, *box, *close;
+	GString *s, *head;
+
+	if (!p->drawn || i < 0 || i >= p->n)
+		return NULL;
+	path = g_strdup_printf("%s/plot%d.svg", p->dir, i);
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		text = NULL;
+	g_free(path);
+	box = text ? strstr(text, "viewBox=\"") : NULL;
+	close = box ? strchr(box + 9, '"') : NULL;
+	if (!close) {
+		g_free(text);
+		return NULL;
+	}
+	head = g_string_new("<svg role=\"img\" ");
+	g_string_append_len(head, box, close + 1 - box);
+	g_string_append(head, " aria-label=\"");
+	text_escape(head, label);
+	g_string_append(head, "\"><title>");
+	text_escape(head, label);
+	g_string_append(head, "</title>\n");
+	s = g_string_new(strstr(close, "<g id=\"gnuplot_canvas\">"));
+	cut(s, "<defs>", "</defs>", "");
+	cut(s, "<title>", "</title>", "");
+	cut(s, " id=\"gnuplot", "\"", "");
+	cut(s, "<rect x=\"0\" y=\"0\"", "/>", "");
+	replace(s, "\"black\"", "\"currentColor\"");
+	replace(s, "'black'", "'currentColor'");
+	replace(s, "'rgb(  0,   0,   0)'", "'currentColor'");
+	replace(s, " stroke-width=\"1.00\" stroke-linecap=\"butt\" stroke-linejoin=\"miter\"", "");
+	replace(s, " font-family=\"sans-serif\"", "");
+	replace(s, "<g fill=\"none\" color=\"currentColor\" stroke=\"currentColor\">\n</g>\n", "");
+	replace(s, "<g fill=\"none\" color=\"white\" stroke=\"currentColor\">\n</g>\n", "");
+	replace(s, "xlink:href", "href");
+	replace(s, "\n\n", "\n");
+	g_string_prepend(s, head->str);
+	g_string_free(head, TRUE);
+	g_free(text);
+	return g_string_free(s, FALSE);
+}
+
+const char *plots_defs(void)
+{
+	return "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
+	       "<circle id=\"gpDot\" r=\"0.5\" stroke-width=\"0.5\" stroke=\"currentColor\"/>"
+	       "<circle id=\"gpPt5\" stroke-width=\"0.222\" stroke=\"currentColor\" cx=\"0\" cy=\"0\" r=\"1\"/>"
+	       "</defs></svg>\n";
+}
+
+char *plot_order_dumb(const struct order *o, GError **err)
+{
+	GString *s = g_string_new(NULL);
+	guint cold = o->nages - 1;
+	char *dir, *path, *text = NULL;
+
+	order_curve(s, o, 0);
+	if (cold)
+		order_curve(s, o, cold);
+	g_string_append_printf(s,
+			       "set terminal dumb noenhanced size 70,17\nset output 'plot.txt'\n"
+			       "set key outside top center horizontal\nset border 3\nset tics nomirror\n"
+			       "set xlabel 'step of reclaim'\nset ylabel '%%'\nset xrange [0:%u]\n"
+			       "set yrange [0:100]\nplot $c0 using 1:2 with points pt 'H' title '%% of hot pages gone'",
+			       o->nsteps);
+	if (cold)
+		g_string_append_printf(s, ", $c%u using 1:2 with points pt 'c' title '%% of cold pages gone'",
+				       cold);
+	g_string_append_c(s, '\n');
+	dir = scratch(err);
+	if (dir && gnuplot(dir, s, err)) {
+		path = g_build_filename(dir, "plot.txt", NULL);
+		if (!g_file_get_contents(path, &text, NULL, NULL))
+			mmg_set_error(err, MMG_EXIT_BROKEN, "drawing the plot: gnuplot wrote none");
+		g_free(path);
+	}
+	if (dir)
+		mmg_rmtree(dir);
+	g_free(dir);
+	g_string_free(s, TRUE);
+	return text;
+}

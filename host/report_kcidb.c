@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KCIDB: the form in which KernelCI takes results from other CI systems,
+ * version 5.0 of its schema.  A kernel is a checkout and a build, each case of
+ * each boot a test, and so is the boot itself.
+ *
+ * The origin is MMGATE_KCIDB_ORIGIN, as KernelCI gave it to the submitter, or
+ * "mmgate".  Sent with `kcidb-submit < kcidb.json`.
+ */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXCERPT_BYTES	8000	/* the schema allows 16384 characters */
+
+static const char *origin(void)
+{
+	const char *o = g_getenv("MMGATE_KCIDB_ORIGIN");
+
+	if (!o || !*o || strspn(o, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(o))
+		return "mmgate";
+	return o;
+}
+
+static json_t *clean(const char *s, gsize max)
+{
+	char *c = mmg_clean(s, -1, max);
+	json_t *v = json_string(c);
+
+	g_free(c);
+	return v;
+}
+
+/* Several lines, each cleaned */
+static json_t *clean_lines(const char *s, gsize max)
+{
+	char *cut = g_strndup(s, MIN(strlen(s), max)), **lines = g_strsplit(cut, "\n", -1);
+	GString *out = g_string_new(NULL);
+	json_t *v;
+
+	for (char **l = lines; *l; l++) {
+		char *c = mmg_clean(*l, -1, max);
+
+		g_string_append_printf(out, "%s%s", l > lines ? "\n" : "", c);
+		g_free(c);
+	}
+	v = json_string(out->str);
+	g_string_free(out, TRUE);
+	g_strfreev(lines);
+	g_free(cut);
+	return v;
+}
+
+static char *id_of(const char *rest)
+{
+	char *c = mmg_clean(rest, -1, 300), *id = g_strdup_printf("%s:%s", origin(), c);
+
+	g_free(c);
+	return id;
+}
+
+static char *kernel_id(const struct rep *r, size_t k)
+{
+	json_t *o = json_array_get(r->kernels, k);
+	const char *sha = rep_str(o, "image_sha256");
+	char *rest = g_strdup_printf("%s-%s", rep_str(o, "release"), *sha ? sha : rep_str(o, "spec"));
+	char *id = id_of(rest);
+
+	g_free(rest);
+	return id;
+}
+
+/* Only what the schema's pattern for the architecture takes */
+static json_t *arch_of(const json_t *kernel)
+{
+	const char *a = rep_str(kernel, "arch");
+
+	if (strspn(a, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(a))
+		a = "";
+	return json_string(a);
+}
+
+static void add_kernel(const struct rep *r, size_t k, json_t *checkouts, json_t *builds)
+{
+	json_t *o = json_array_get(r->kernels, k), *misc = json_object();
+	char *id = kernel_id(r, k);
+
+	json_array_append_new(checkouts, json_pack("{s:s, s:s, s:b, s:o}", "id", id, "origin",
+						   origin(), "valid", 1, "comment",
+						   clean(rep_str(o, "release"), 200)));
+	json_object_set_new(misc, "spec", clean(rep_str(o, "spec"), 300));
+	json_object_set_new(misc, "image_sha256", clean(rep_str(o, "image_sha256"), 64));
+	json_object_set_new(misc, "ksrc", clean(rep_str(o, "ksrc"), 300));
+	json_object_set_new(misc, "role", clean(rep_str(o, "role"), 20));
+	json_array_append_new(builds, json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "id", id,
+						"checkout_id", id, "origin", origin(),
+						"architecture", arch_of(o), "status", "PASS",
+						"comment", clean(rep_label(r, k), 100), "misc",
+						misc));
+	g_free(id);
+}
+
+static const char *status_of(const char *word)
+{
+	return !strcmp(word, "pass") ? "PASS" : !strcmp(word, "fail") ? "FAIL" :
+	       !strcmp(word, "skip") ? "SKIP" : "ERROR";
+}
+
+/* kvm/eviction_order/anon-4k as kvm.eviction_order.anon-4k, below mmgate. */
+static json_t *path_of(const char *name)
+{
+	GString *s = g_string_new("mmgate.");
+	json_t *v;
+
+	for (const char *p = name; *p && s->len < 300; p++) {
+		bool dot = *p == '/' && s->str[s->len - 1] != '.';
+
+		g_string_append_c(s, dot ? '.' : g_ascii_isalnum(*p) || strchr("_-", *p) ? *p : '_');
+	}
+	if (s->str[s->len - 1] == '.')
+		g_string_append_c(s, '_');
+	v = json_string(s->str);
+	g_string_free(s, TRUE);
+	return v;
+}
+
+static json_t *environment(const struct rep *r, const struct rep_group *g)
+{
+	json_t *host = json_object_get(r->run, "host"), *misc = json_object();
+	char *text = g_strdup_printf("machine %s, QEMU %s, %s", g->name, rep_str(host, "qemu"),
+				     rep_str(host, "accel"));
+	json_t *env;
+
+	json_object_set_new(misc, "machine", clean(g->name, 100));
+	json_object_set_new(misc, "append", clean(rep_str(g->boot, "append"), 1000));
+	env = json_pack("{s:o, s:o}", "comment", clean(text, 300), "misc", misc);
+	g_free(text);
+	return env;
+}
+
+/* A time of the form that the schema wants, or NULL */
+static json_t *time_of(const char *s)
+{
+	GDateTime *t = g_date_time_new_from_iso8601(s, NULL);
+	char *text;
+	json_t *v;
+
+	if (!t)
+		return NULL;
+	text = g_date_time_format(t, "%Y-%m-%dT%H:%M:%S+00:00");
+	v = json_string(text);
+	g_free(text);
+	g_date_time_unref(t);
+	return v;
+}
+
+static json_t *test_new(const struct rep *r, const struct rep_group *g, const char *name,
+			const char *word, const char *reason, double seconds)
+{
+	char *build = kernel_id(r, g->kernel);
+	char *rest = g_strdup_printf("%s-%zu-%s-%s", rep_str(r->run, "id"), g->kernel, g->name, name);
+	char *id = id_of(rest);
+	const char *started = rep_str(g->boot, "started");
+	json_t *when = time_of(*started ? started : rep_str(r->run, "started"));
+	json_t *t = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "id", id, "build_id", build,
+			      "origin", origin(), "path", path_of(name), "status", status_of(word),
+			      "comment", clean(reason, 500), "environment", environment(r, g));
+
+	if (when)
+		json_object_set_new(t, "start_time", when);
+	if (seconds >= 0 && seconds < 1e9)
+		json_object_set_new(t, "duration", json_real(seconds));
+	g_free(build);
+	g_free(rest);
+	g_free(id);
+	return t;
+}
+
+static void add_case(const struct rep *r, const struct rep_group *g, json_t *c, json_t *tests)
+{
+	json_t *t = test_new(r, g, rep_str(c, "name"), rep_str(c, "result"), rep_str(c, "reason"),
+			     rep_num(c, "duration_s"));
+	json_t *auc = json_object_get(json_object_get(c, "metrics"), "auc"), *misc = json_object();
+	const char *key;
+	json_t *v;
+
+	if (json_is_number(auc) && strcmp(rep_str(c, "result"), "skip"))
+		json_object_set_new(t, "number", json_pack("{s:f}", "value",
+							   json_number_value(auc)));
+	json_object_foreach(json_object_get(c, "metrics"), key, v) {
+		char *k = mmg_clean(key, -1, 60);
+
+		if (json_is_number(v))
+			json_object_set(misc, k, v);
+		g_free(k);
+	}
+	json_object_set_new(t, "misc", json_pack("{s:o}", "metrics", misc));
+	if (*rep_str(c, "allowed"))
+		json_object_set_new(t, "waived", json_true());
+	json_array_append_new(tests, t);
+}
+
+static void add_boot(const struct rep *r, const struct rep_group *g, json_t *tests)
+{
+	GString *text = g_string_new(NULL);
+	char *reason;
+	const char *word = rep_boot_result(g->boot, &reason);
+	json_t *t = test_new(r, g, "boot", word, reason, rep_num(g->boot, "duration_s")), *s;
+	size_t i;
+
+	if (!strcmp(word, "broken"))	/* the harness, not the test, is what went wrong */
+		json_object_set_new(t, "status", json_string("MISS"));
+	json_array_foreach(json_object_get(g->boot, "splats"), i, s)
+		g_string_append_printf(text, "%s\n", rep_str(s, "text"));
+	if (text->len)
+		json_object_set_new(t, "log_excerpt", clean_lines(text->str, EXCERPT_BYTES));
+	json_array_append_new(tests, t);
+	g_string_free(text, TRUE);
+	g_free(reason);
+}
+
+/**
+ * report_kcidb() - write kcidb.json
+ * @run: run.json
+ * @dir: its folder, which kcidb.json is written to
+ * @err: where @run is malformed or the file cannot be written
+ *
+ * Return: false with *@err.
+ */
+bool report_kcidb(json_t *run, const char *dir, GError **err)
+{
+	struct rep *r = rep_new(run, dir, err);
+	json_t *checkouts, *builds, *tests, *all;
+	GString *out;
+	char *text;
+	bool ok;
+
+	if (!r)
+		return false;
+	checkouts = json_array();
+	builds = json_array();
+	tests = json_array();
+	for (size_t k = 0; k < r->nr_kernels; k++)
+		add_kernel(r, k, checkouts, builds);
+	for (guint i = 0; i < r->groups->len; i++) {
+		struct rep_group *g = r->groups->pdata[i];
+
+		if (g->boot)
+			add_boot(r, g, tests);
+		for (guint c = 0; c < g->cases->len; c++)
+			add_case(r, g, g->cases->pdata[c], tests);
+	}
+	all = json_pack("{s:{s:i, s:i}, s:o, s:o, s:o}", "version", "major", 5, "minor", 0,
+			"checkouts", checkouts, "builds", builds, "tests", tests);
+	text = json_dumps(all, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	json_decref(all);
+	out = g_string_new(text);
+	g_string_append_c(out, '\n');
+	free(text);
+	ok = rep_write(r, "kcidb.json", out, err);
+	g_string_free(out, TRUE);
+	rep_free(r);
+	return ok;
+}

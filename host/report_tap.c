@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KTAP of a whole run: kernel, machine, test, case, nested.  Each boot has a
+ * test of its own, "boot", that carries splats and deaths.
+ *
+ * A reader takes a line for a result by its form alone, so nothing that came
+ * from outside gets to the start of a line, and '#' in it becomes '_'.
+ */
+#include "report.h"
+
+#include <string.h>
+
+#define REASON_BYTES	1000
+#define NAME_BYTES	200
+#define DIAG_LINES	50
+
+/* A text that cannot be taken for a directive; g_free() it */
+static char *plain(const char *s, gsize max)
+{
+	char *clean = mmg_clean(s, -1, max);
+
+	return g_strstrip(g_strdelimit(clean, "#\t", '_'));
+}
+
+/* A name: never empty, no blanks at its ends; g_free() it */
+static char *name_of(const char *s)
+{
+	char *n = plain(s, NAME_BYTES);
+
+	if (*n)
+		return n;
+	g_free(n);
+	return g_strdup("unnamed");
+}
+
+static void indent(GString *out, int depth)
+{
+	for (int i = 0; i < depth; i++)
+		g_string_append(out, "  ");
+}
+
+static void open_level(GString *out, int depth, const char *name, guint plan)
+{
+	indent(out, depth);
+	g_string_append(out, "KTAP version 1\n");
+	if (name) {
+		indent(out, depth);
+		g_string_append_printf(out, "# Subtest: %s\n", name);
+	}
+	indent(out, depth);
+	g_string_append_printf(out, "1..%u\n", plan);
+}
+
+static void result(GString *out, int depth, guint n, const char *name, const char *word,
+		   const char *reason)
+{
+	char *why = plain(reason, REASON_BYTES);
+	bool bad = !strcmp(word, "fail") || !strcmp(word, "broken");
+
+	indent(out, depth);
+	g_string_append_printf(out, "%s %u %s", bad ? "not ok" : "ok", n, name);
+	if (!strcmp(word, "skip") || !strcmp(word, "broken"))
+		g_string_append_printf(out, " # %s %s", bad ? "BROKEN" : "SKIP", why);
+	g_string_append_c(out, '\n');
+	g_free(why);
+}
+
+static void diag(GString *out, int depth, const char *what, const char *s)
+{
+	char *text = plain(s, REASON_BYTES);
+
+	if (*text) {
+		indent(out, depth);
+		g_string_append_printf(out, "# %s: %s\n", what, text);
+	}
+	g_free(text);
+}
+
+static void case_lines(GString *out, int depth, guint n, const json_t *c)
+{
+	char *name = name_of(rep_case_name(c));
+	const char *word = rep_str(c, "result"), *key;
+	json_t *v;
+	size_t i;
+
+	json_object_foreach(json_object_get(c, "metrics"), key, v) {
+		char *text;
+
+		if (!json_is_number(v))
+			continue;
+		text = g_strdup_printf("%s %g", key, json_number_value(v));
+		diag(out, depth, "metric", text);
+		g_free(text);
+	}
+	json_array_foreach(json_object_get(c, "diag"), i, v)
+		if (i < DIAG_LINES && json_is_string(v))
+			diag(out, depth, "diag", json_string_value(v));
+	diag(out, depth, "reason", rep_str(c, "reason"));
+	if (*rep_str(c, "allowed"))
+		diag(out, depth, "known issue", rep_str(c, "allowed"));
+	/* a known issue is no news: TODO is TAP's word for it, but readers differ, so skip */
+	if (*rep_str(c, "allowed") && strcmp(word, "pass")) {
+		char *why = g_strdup_printf("known issue %s: %s: %s", rep_str(c, "allowed"), word,
+					    rep_str(c, "reason"));
+
+		result(out, depth, n, name, "skip", why);
+		g_free(why);
+	} else {
+		result(out, depth, n, name, word, rep_str(c, "reason"));
+	}
+	g_free(name);
+}
+
+/* Worst of the two words */
+static const char *worse(const char *a, const char *b)
+{
+	static const char *const order[] = { "fail", "broken", "pass", "skip" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(order); i++)
+		if (!strcmp(a, order[i]) || !strcmp(b, order[i]))
+			return order[i];
+	return "broken";
+}
+
+static const char *case_word(const json_t *c)
+{
+	return *rep_str(c, "allowed") && strcmp(rep_str(c, "result"), "pass") ? "skip" :
+	       rep_str(c, "result");
+}
+
+static void level_result(GString *out, int depth, guint n, const char *name, const char *word)
+{
+	result(out, depth, n, name, word, !strcmp(word, "skip") ? "all were skipped" :
+	       "see above");
+}
+
+static const char *test_level(GString *out, int depth, guint n, const char *test, GPtrArray *cases)
+{
+	const char *word = "skip";
+	char *name = name_of(test);
+
+	open_level(out, depth + 1, name, cases->len);
+	for (guint i = 0; i < cases->len; i++) {
+		case_lines(out, depth + 1, i + 1, cases->pdata[i]);
+		word = worse(word, case_word(cases->pdata[i]));
+	}
+	level_result(out, depth, n, name, word);
+	g_free(name);
+	return word;
+}
+
+static const char *boot_line(GString *out, int depth, guint n, const json_t *boot)
+{
+	char *reason;
+	const char *word = rep_boot_result(boot, &reason);
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(json_object_get(boot, "splats"), i, s) {
+		diag(out, depth, *rep_str(s, "allowed") ? "allowed splat" : "splat",
+		     rep_str(s, "title"));
+		diag(out, depth, "fingerprint", rep_str(s, "fingerprint"));
+		diag(out, depth, "during", rep_str(s, "test"));
+	}
+	diag(out, depth, "reason", reason);
+	result(out, depth, n, "boot", word, reason);
+	g_free(reason);
+	return word;
+}
+
+/* Cases of a boot by test, in the order in which the tests first came */
+static GPtrArray *tests_of(const struct rep_group *g, GPtrArray *names)
+{
+	GHashTable *index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	GPtrArray *lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+
+	for (guint i = 0; i < g->cases->len; i++) {
+		char *test = rep_test_name(g->cases->pdata[i]);
+		GPtrArray *list = g_hash_table_lookup(index, test);
+
+		if (!list) {
+			list = g_ptr_array_new();
+			g_ptr_array_add(lists, list);
+			g_ptr_array_add(names, g_strdup(test));
+			g_hash_table_insert(index, g_strdup(test), list);
+		}
+		g_ptr_array_add(list, g->cases->pdata[i]);
+		g_free(test);
+	}
+	g_hash_table_unref(index);
+	return lists;
+}
+
+static const char *machine_level(GString *out, int depth, guint n, const struct rep_group *g)
+{
+	GPtrArray *names = g_ptr_array_new_with_free_func(g_free), *lists = tests_of(g, names);
+	char *name = name_of(g->name);
+	const char *word = "skip";
+	guint at = 0;
+
+	open_level(out, depth + 1, name, lists->len + (g->boot ? 1 : 0));
+	if (g->boot) {
+		const char *boot = boot_line(out, depth + 1, ++at, g->boot);
+
+		if (strcmp(boot, "pass") || !lists->len)
+			word = worse(word, boot);
+	}
+	for (guint i = 0; i < lists->len; i++)
+		word = worse(word, test_level(out, depth + 1, ++at, names->pdata[i],
+					      lists->pdata[i]));
+	level_result(out, depth, n, name, word);
+	g_ptr_array_unref(lists);
+	g_ptr_array_unref(names);
+	g_free(name);
+	return word;
+}
+
+static void kernel_level(GString *out, guint n, const struct rep *r, size_t k)
+{
+	char *name = name_of(rep_label(r, k));
+	const char *word = "skip";
+	guint plan = 0, at = 0;
+
+	for (guint i = 0; i < r->groups->len; i++)
+		plan += ((struct rep_group *)r->groups->pdata[i])->kernel == k;
+	if (!plan) {
+		result(out, 0, n, name, "broken", "nothing ran on it");
+		g_free(name);
+		return;
+	}
+	open_level(out, 1, name, plan);
+	for (guint i = 0; i < r->groups->len; i++) {
+		struct rep_group *g = r->groups->pdata[i];
+
+		if (g->kernel == k)
+			word = worse(word, machine_level(out, 1, ++at, g));
+	}
+	level_result(out, 0, n, name, word);
+	g_free(name);
+}
+
+/**
+ * report_tap() - write results.tap
+ * @run: run.json
+ * @dir: its folder, which results.tap is written to
+ * @err: where @run is malformed or the file cannot be written
+ *
+ * Return: false with *@err.
+ */
+bool report_tap(json_t *run, const char *dir, GError **err)
+{
+	struct rep *r = rep_new(run, dir, err);
+	json_t *requires, *q;
+	GString *out;
+	size_t i;
+	bool ok;
+
+	if (!r)
+		return false;
+	requires = json_object_get(run, "requires");
+	out = g_string_new(NULL);
+	open_level(out, 0, NULL, r->nr_kernels + json_array_size(requires));
+	diag(out, 0, "run", rep_str(run, "id"));
+	diag(out, 0, "verdict", rep_str(run, "reason"));
+	for (i = 0; i < r->nr_kernels; i++)
+		kernel_level(out, i + 1, r, i);
+	json_array_foreach(requires, i, q) {
+		char *text = g_strdup_printf("required %s", rep_str(q, "glob"));
+		char *name = name_of(text);
+
+		result(out, 0, r->nr_kernels + i + 1, name, rep_bool(q, "ran") ? "pass" : "fail",
+		       "");
+		g_free(name);
+		g_free(text);
+	}
+	ok = rep_write(r, "results.tap", out, err);
+	g_string_free(out, TRUE);
+	rep_free(r);
+	return ok;
+}

@@ -93,7 +93,7 @@ static int begin(struct plots *p, int width, int height)
 /* Each page a short dash at (page, step), as one path */
 static void order_points(GString *s, const struct order *o, guint age, guint every)
 {
-	double dash = (double)o->n / 160;
+	double dash = (double)o->n / 130;
 
 	g_string_append_printf(s, "$a%u <<EOD\n", age);
 	for (guint i = 0; i < o->n; i += every) {
@@ -114,6 +114,15 @@ static void order_curve(GString *s, const struct order *o, guint age)
 	g_string_append(s, "EOD\n");
 }
 
+static guint last_page(const struct order *o)
+{
+	guint last = 0;
+
+	for (guint i = 0; i < o->n; i++)
+		last = MAX(last, o->page[i]);
+	return last;
+}
+
 int plots_order(struct plots *p, const struct order *o)
 {
 	guint every = (o->n + POINTS_MAX - 1) / POINTS_MAX;
@@ -129,12 +138,13 @@ int plots_order(struct plots *p, const struct order *o)
 	}
 	g_string_append_printf(s,
 			       "set multiplot layout 1,2\nset xlabel 'page'\nset ylabel 'step at which it left'\n"
-			       "set xrange [0:*]\nset yrange [0.5:%g]\n"
-			       "set ytics add ('stayed' %u)\nplot ", o->nsteps + 1.5, o->nsteps + 1);
+			       "set xrange [0:%u]\nset yrange [0.5:%g]\n"
+			       "set ytics add ('stayed' %u)\nplot ", MAX(last_page(o), 1),
+			       o->nsteps + 1.5, o->nsteps + 1);
 	for (guint a = 0; a < o->nages; a++) {
 		if (!o->total[a])
 			continue;
-		g_string_append_printf(s, "%s$a%u using 1:2 with lines lw 2 lc rgb '%s' title '%s'",
+		g_string_append_printf(s, "%s$a%u using 1:2 with lines lw 3.5 lc rgb '%s' title '%s'",
 				       first ? "" : ", ", a, age_colour(o, a), age_name(o, a));
 		first = false;
 	}
@@ -339,7 +349,7 @@ static void cut(GString *s, const char *from, const char *to, const char *with)
 	char *a, *b;
 	gsize at = 0;
 
-	while ((a = strstr(s->str + at, from)) && (b = strstr(a, to))) {
+	while ((a = strstr(s->str + at, from)) && (b = strstr(a + strlen(from), to))) {
 		at = a - s->str;
 		g_string_erase(s, at, b + strlen(to) - a);
 		g_string_insert(s, at, with);

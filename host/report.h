@@ -57,6 +57,8 @@ struct rep {
 	int pass, fail, skip, broken, splats, splats_allowed;
 };
 
+/* Read run.json of @dir; NULL with *@err */
+json_t *rep_load(const char *dir, GError **err);
 /* Check @run and lay it out; NULL with *@err naming what is wrong in it */
 struct rep *rep_new(json_t *run, const char *dir, GError **err);
 void rep_free(struct rep *r);

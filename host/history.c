@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The record of all runs: what each case said on which kernel, so that a
+ * result that flips without a kernel change is seen for what it is.
+ *
+ * One SQLite file in the cache, in WAL mode: several runs can write at once,
+ * each in one transaction.  A kernel is told by the SHA-256 of its image.
+ */
+#include "report.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA		1
+#define WAIT_MS		15000	/* for other runs that write */
+#define TRAIL		20	/* results shown of each line */
+
+static const char schema_sql[] =
+	"CREATE TABLE IF NOT EXISTS run ("
+	" id INTEGER PRIMARY KEY, name TEXT NOT NULL, started TEXT NOT NULL, verb TEXT, verdict TEXT,"
+	" accel TEXT, seed INTEGER, UNIQUE (name, started));"
+	"CREATE TABLE IF NOT EXISTS result ("
+	" run INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE, name TEXT NOT NULL,"
+	" machine TEXT NOT NULL, kernel TEXT NOT NULL, label TEXT NOT NULL, arch TEXT NOT NULL,"
+	" repeat INTEGER NOT NULL, result TEXT NOT NULL, duration REAL, auc REAL, reason TEXT,"
+	" allowed TEXT);"
+	"CREATE INDEX IF NOT EXISTS result_name ON result (name, machine, kernel);"
+	"CREATE INDEX IF NOT EXISTS result_run ON result (run);";
+
+static bool sql_fault(sqlite3 *db, GError **err, const char *what)
+{
+	char *path = mmg_cache_path("history.sqlite", NULL);
+
+	mmg_set_error(err, MMG_EXIT_BROKEN, "%s in %s: %s", what, path,
+		      db ? sqlite3_errmsg(db) : "out of memory");
+	g_free(path);
+	return false;
+}
+
+static int user_version(sqlite3 *db)
+{
+	sqlite3_stmt *s = NULL;
+	int v = -1;
+
+	if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &s, NULL) == SQLITE_OK &&
+	    sqlite3_step(s) == SQLITE_ROW)
+		v = sqlite3_column_int(s, 0);
+	sqlite3_finalize(s);
+	return v;
+}
+
+/* Tables where there are none yet; two runs may be first at once */
+static bool make_schema(sqlite3 *db, GError **err)
+{
+	char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s PRAGMA user_version = %d; COMMIT", schema_sql,
+				    SCHEMA);
+	bool ok = sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
+
+	g_free(sql);
+	if (!ok) {
+		sql_fault(db, err, "making the history");
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	return ok;
+}
+
+/* Switching to WAL does not wait for others by itself */
+static bool use_wal(sqlite3 *db)
+{
+	for (int i = 0; i < WAIT_MS / 50; i++) {
+		int rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+
+		if (rc == SQLITE_OK)
+			return true;
+		if (rc != SQLITE_BUSY && rc != SQLITE_LOCKED)
+			return false;
+		g_usleep(50000);
+	}
+	return false;
+}
+
+static bool prepare_db(sqlite3 *db, GError **err)
+{
+	int version;
+
+	sqlite3_busy_timeout(db, WAIT_MS);
+	if (!use_wal(db))
+		return sql_fault(db, err, "opening the history");
+	version = user_version(db);
+	if (version < 0)
+		return sql_fault(db, err, "opening the history");
+	if (version > SCHEMA) {
+		mmg_set_error(err, MMG_EXIT_BROKEN,
+			      "%s is of schema %d, written by a newer mmgate; this one knows %d: use the newer, or --no-history",
+			      sqlite3_db_filename(db, "main"), version, SCHEMA);
+		return false;
+	}
+	return version == SCHEMA || make_schema(db, err);
+}
+
+static sqlite3 *open_db(GError **err)
+{
+	char *path = mmg_cache_path("history.sqlite", NULL);
+	sqlite3 *db = NULL;
+
+	if (!mmg_mkdirs(mmg_cache(), err)) {
+		g_free(path);
+		return NULL;
+	}
+	if (sqlite3_open(path, &db) != SQLITE_OK) {
+		sql_fault(db, err, "opening the history");
+		sqlite3_close(db);
+		db = NULL;
+	} else if (!prepare_db(db, err)) {
+		sqlite3_close(db);
+		db = NULL;
+	}
+	g_free(path);
+	return db;
+}
+
+/* The identity of a kernel: its image, else what it calls itself */
+static const char *kernel_key(const json_t *k)
+{
+	const char *sha = rep_str(k, "image_sha256");
+
+	return *sha ? sha : rep_str(k, "release");
+}
+
+static void bind(sqlite3_stmt *s, int i, const char *text)
+{
+	char *clean = mmg_clean(text, -1, 1000);
+
+	sqlite3_bind_text(s, i, clean, -1, SQLITE_TRANSIENT);
+	g_free(clean);
+}
+
+static bool insert_run(sqlite3 *db, const json_t *run, sqlite3_int64 *id)
+{
+	sqlite3_stmt *s = NULL;
+	bool ok = sqlite3_prepare_v2(db,
+		"INSERT OR IGNORE INTO run (name, started, verb, verdict, accel, seed) VALUES (?,?,?,?,?,?)",
+		-1, &s, NULL) == SQLITE_OK;
+
+	if (ok) {
+		bind(s, 1, rep_str(run, "id"));
+		bind(s, 2, rep_str(run, "started"));
+		bind(s, 3, rep_str(run, "verb"));
+		bind(s, 4, rep_str(run, "verdict"));
+		bind(s, 5, rep_str(json_object_get(run, "host"), "accel"));
+		sqlite3_bind_int64(s, 6, rep_int(run, "seed"));
+		ok = sqlite3_step(s) == SQLITE_DONE;
+		*id = ok && sqlite3_changes(db) ? sqlite3_last_insert_rowid(db) : 0;
+	}
+	sqlite3_finalize(s);
+	return ok;
+}
+
+static bool insert_results(sqlite3 *db, const struct rep *r, sqlite3_int64 run)
+{
+	sqlite3_stmt *s = NULL;
+	bool ok = sqlite3_prepare_v2(db,
+		"INSERT INTO result VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", -1, &s, NULL) == SQLITE_OK;
+	json_t *c;
+	size_t i;
+
+	json_array_foreach(r->cases, i, c) {
+		json_t *k = json_array_get(r->kernels, rep_int(c, "kernel"));
+		json_t *auc = json_object_get(json_object_get(c, "metrics"), "auc");
+
+		if (!ok)
+			break;
+		sqlite3_bind_int64(s, 1, run);
+		bind(s, 2, rep_str(c, "name"));
+		bind(s, 3, rep_str(c, "machine"));
+		bind(s, 4, kernel_key(k));
+		bind(s, 5, rep_label(r, rep_int(c, "kernel")));
+		bind(s, 6, rep_str(k, "arch"));
+		sqlite3_bind_int64(s, 7, rep_int(c, "repeat"));
+		bind(s, 8, rep_str(c, "result"));
+		sqlite3_bind_double(s, 9, rep_num(c, "duration_s"));
+		if (json_is_number(auc))
+			sqlite3_bind_double(s, 10, json_number_value(auc));
+		else
+			sqlite3_bind_null(s, 10);
+		bind(s, 11, rep_str(c, "reason"));
+		bind(s, 12, rep_str(c, "allowed"));
+		ok = sqlite3_step(s) == SQLITE_DONE;
+		sqlite3_reset(s);
+	}
+	sqlite3_finalize(s);
+	return ok;
+}
+
+/**
+ * history_add() - keep a run
+ * @run: run.json; one that is there already is not added again
+ * @err: where it could not be kept, which is no failure of the run
+ *
+ * Return: false with *@err.
+ */
+bool history_add(json_t *run, GError **err)
+{
+	struct rep *r = rep_new(run, "the run", err);
+	sqlite3 *db = r ? open_db(err) : NULL;
+	sqlite3_int64 id = 0;
+	bool ok = false;
+
+	if (db) {
+		ok = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
+		     insert_run(db, run, &id) && (!id || insert_results(db, r, id)) &&
+		     sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+		if (!ok)
+			sql_fault(db, err, "adding the run");
+		sqlite3_close(db);
+	}
+	rep_free(r);
+	return ok;
+}
+
+/* A line of the record: a case on a machine and a kernel, over all runs */
+struct record {
+	char *name, *machine, *kernel, *label;
+	int pass, fail, broken, skip, flips;
+	char last;		/* of those that count: 'p' or 'f' */
+	GArray *seconds;
+	GString *trail;		/* a letter each, oldest first */
+};
+
+static void record_free(void *data)
+{
+	struct record *r = data;
+
+	g_free(r->name);
+	g_free(r->machine);
+	g_free(r->kernel);
+	g_free(r->label);
+	g_array_unref(r->seconds);
+	g_string_free(r->trail, TRUE);
+	g_free(r);
+}
+
+/* A skip neither flips nor keeps; broken and fail are both "did not pass" */
+static void record_add(struct record *r, const char *result, double seconds)
+{
+	char now = !strcmp(result, "pass") ? 'p' : 'f';
+
+	g_string_append_c(r->trail, !strcmp(result, "pass") ? '.' : !strcmp(result, "fail") ? 'F' :
+			  !strcmp(result, "broken") ? 'B' : 's');
+	if (!strcmp(result, "skip")) {
+		r->skip++;
+		return;
+	}
+	r->pass += !strcmp(result, "pass");
+	r->fail += !strcmp(result, "fail");
+	r->broken += !strcmp(result, "broken");
+	r->flips += r->last && r->last != now;
+	r->last = now;
+	g_array_append_val(r->seconds, seconds);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(GArray *v)
+{
+	if (!v->len)
+		return 0;
+	g_array_sort(v, by_value);
+	return (g_array_index(v, double, v->len / 2) + g_array_index(v, double, (v->len - 1) / 2)) / 2;
+}
+
+static double flake_rate(const struct record *r)
+{
+	int bad = r->fail + r->broken, n = r->pass + bad;
+
+	return n ? (double)MIN(r->pass, bad) / n : 0;
+}
+
+static const char *text_at(sqlite3_stmt *s, int i)
+{
+	const unsigned char *t = sqlite3_column_text(s, i);
+
+	return t ? (const char *)t : "";
+}
+
+static bool selected(const struct cli *cli, const char *name, const char *label, const char *key)
+{
+	bool kernel = !cli->kernels->len;
+
+	if (cli->tests->len && !mmg_glob_any(cli->tests, name))
+		return false;
+	for (guint i = 0; i < cli->kernels->len && !kernel; i++)
+		kernel = g_pattern_match_simple(cli->kernels->pdata[i], label) ||
+			 g_str_has_prefix(key, cli->kernels->pdata[i]);
+	return kernel;
+}
+
+static GPtrArray *read_records(sqlite3 *db, const struct cli *cli, GError **err)
+{
+	GPtrArray *all = g_ptr_array_new_with_free_func(record_free);
+	sqlite3_stmt *s = NULL;
+	struct record *r = NULL;
+	int rc = sqlite3_prepare_v2(db,
+		"SELECT t.name, t.machine, t.kernel, t.label, t.result, t.duration"
+		" FROM result t JOIN run ON run.id = t.run"
+		" ORDER BY t.name, t.machine, t.kernel, run.started, run.id, t.repeat", -1, &s, NULL);
+
+	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
+		rc = sqlite3_step(s);
+		if (rc != SQLITE_ROW)
+			break;
+		if (!selected(cli, text_at(s, 0), text_at(s, 3), text_at(s, 2)))
+			continue;
+		if (!r || strcmp(r->name, text_at(s, 0)) || strcmp(r->machine, text_at(s, 1)) ||
+		    strcmp(r->kernel, text_at(s, 2))) {
+			r = g_new0(struct record, 1);
+			r->name = g_strdup(text_at(s, 0));
+			r->machine = g_strdup(text_at(s, 1));
+			r->kernel = g_strdup(text_at(s, 2));
+			r->label = g_strdup(text_at(s, 3));
+			r->seconds = g_array_new(FALSE, FALSE, sizeof(double));
+			r->trail = g_string_new(NULL);
+			g_ptr_array_add(all, r);
+		}
+		record_add(r, text_at(s, 4), sqlite3_column_double(s, 5));
+	}
+	if (rc != SQLITE_DONE) {
+		sql_fault(db, err, "reading the history");
+		g_clear_pointer(&all, g_ptr_array_unref);
+	}
+	sqlite3_finalize(s);
+	return all;
+}
+
+static const char *trail_of(const struct record *r)
+{
+	return r->trail->str + (r->trail->len > TRAIL ? r->trail->len - TRAIL : 0);
+}
+
+static void print_text(GPtrArray *all)
+{
+	int wn = 6, wm = 9, wl = 8;
+	GString *out = g_string_new(NULL);
+
+	for (guint i = 0; i < all->len; i++) {
+		struct record *r = all->pdata[i];
+
+		wn = MAX(wn, text_width(r->name) + 2);
+		wm = MAX(wm, text_width(r->machine) + 2);
+		wl = MAX(wl, text_width(r->label) + 2);
+	}
+	text_pad(out, "test", wn);
+	text_pad(out, "machine", wm);
+	text_pad(out, "kernel", wl);
+	g_string_append(out, " pass fail broken skip  flips  flake  median  last (. pass F fail B broken s skip)\n");
+	for (guint i = 0; i < all->len; i++) {
+		struct record *r = all->pdata[i];
+
+		text_pad(out, r->name, wn);
+		text_pad(out, r->machine, wm);
+		text_pad(out, r->label, wl);
+		g_string_append_printf(out, "%5d%5d%7d%5d%7d%6.1f%%%7.1fs  %s%s\n", r->pass, r->fail,
+				       r->broken, r->skip, r->flips, 100 * flake_rate(r),
+				       median(r->seconds), trail_of(r), r->flips ? "  FLAKY" : "");
+	}
+	fputs(out->str, stdout);
+	g_string_free(out, TRUE);
+}
+
+static void print_json(GPtrArray *all)
+{
+	json_t *list = json_array();
+	char *text;
+
+	for (guint i = 0; i < all->len; i++) {
+		struct record *r = all->pdata[i];
+
+		json_array_append_new(list, json_pack(
+			"{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:b, s:s}",
+			"name", r->name, "machine", r->machine, "kernel", r->kernel, "label", r->label,
+			"pass", r->pass, "fail", r->fail, "broken", r->broken, "skip", r->skip,
+			"flips", r->flips, "flake_rate", flake_rate(r), "median_s", median(r->seconds),
+			"flaky", r->flips > 0, "last", trail_of(r)));
+	}
+	text = json_dumps(list, JSON_INDENT(1));
+	printf("%s\n", text ? text : "[]");
+	free(text);
+	json_decref(list);
+}
+
+static void keep_flaky(GPtrArray *all)
+{
+	for (guint i = 0; i < all->len;) {
+		if (!((struct record *)all->pdata[i])->flips)
+			g_ptr_array_remove_index(all, i);
+		else
+			i++;
+	}
+}
+
+static int count_flaky(GPtrArray *all)
+{
+	int n = 0;
+
+	for (guint i = 0; i < all->len; i++)
+		n += ((struct record *)all->pdata[i])->flips > 0;
+	return n;
+}
+
+/**
+ * verb_history() - show the record of tests over runs and kernels
+ * @cli: --test, --kernel (a label, or the start of an image's SHA-256), --flaky, --json
+ * @err: where the record could not be read
+ *
+ * Return: exit status: 0, 1 with --flaky where something is flaky, 4 where the
+ * history holds nothing that was asked for.
+ */
+int verb_history(struct cli *cli, GError **err)
+{
+	sqlite3 *db = open_db(err);
+	GPtrArray *all = db ? read_records(db, cli, err) : NULL;
+	int flaky, lines, status = MMG_EXIT_OK;
+
+	if (db)
+		sqlite3_close(db);
+	if (!all)
+		return MMG_EXIT_BROKEN;
+	lines = all->len;
+	flaky = count_flaky(all);
+	if (cli->flaky)
+		keep_flaky(all);
+	if (cli->json)
+		print_json(all);
+	else if (all->len)
+		print_text(all);
+	fflush(stdout);
+	if (!lines) {
+		status = MMG_EXIT_NOTHING;
+		fprintf(stderr, "mmgate: the history holds no result that was asked for\n");
+	} else {
+		status = cli->flaky && flaky ? MMG_EXIT_FAIL : MMG_EXIT_OK;
+		fprintf(stderr, "mmgate: %d record%s, %d flaky (flipped without a kernel change)\n",
+			lines, lines == 1 ? "" : "s", flaky);
+	}
+	g_ptr_array_unref(all);
+	return status;
+}

@@ -814,7 +814,7 @@ static bool spawn(struct vm *vm, int theirs[CHANNELS], GError **err)
 		flags |= G_SPAWN_CHILD_INHERITS_STDIN;
 	g_ptr_array_add(vm->argv, NULL);
 	ok = g_spawn_async_with_pipes_and_fds(NULL, (const char *const *)vm->argv->pdata, NULL, flags,
-					      qemu_setup, vm, -1, vm->interactive ? 1 : -1, -1, theirs,
+					      qemu_setup, vm, -1, -1, -1, theirs,
 					      targets, CHANNELS, &p->pid, NULL, NULL, &p->err_fd, &e);
 	g_ptr_array_remove_index(vm->argv, vm->argv->len - 1);
 	if (!ok) {

@@ -308,7 +308,7 @@ static void mount_disk(const char *serial, const char *type, const char *dir)
  */
 static void mount_host(const char *tag, const char *dir)
 {
-	static const char * const binds[] = { "/proc", "/sys", "/dev", "/tmp", "/run" };
+	static const char * const binds[] = { "/proc", "/sys", "/dev", "/run" };
 	char target[128];
 	size_t i;
 
@@ -901,7 +901,7 @@ int main(void)
 	}
 	uname(&uts);
 	say(control, "hello 1 %s", uts.release);
-	envs[nr_envs++] = (char *)"PATH=/bin:/usr/bin:/sbin:/usr/sbin";
+	envs[nr_envs++] = (char *)"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 	envs[nr_envs++] = (char *)"HOME=/root";
 	envs[nr_envs++] = (char *)"MMGATE_VM=1";
 	envs[nr_envs++] = (char *)"MMGATE_ARTIFACTS=" ARTIFACTS;

@@ -1,0 +1,676 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The verb mutants: break the kernel on purpose, one small edit at a time, and
+ * see which tests notice.  A test's pass is worth what it would have caught.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gate.h"
+#include "suite.h"
+
+/* How one mutant ended */
+enum fate { FATE_KILLED, FATE_SURVIVED, FATE_EXPLAINED, FATE_IDENTICAL, FATE_BROKEN, FATE_UNSEEN };
+
+static const char *const fate_names[] = {
+	[FATE_KILLED] = "killed", [FATE_SURVIVED] = "survived", [FATE_EXPLAINED] = "explained",
+	[FATE_IDENTICAL] = "identical", [FATE_BROKEN] = "broken", [FATE_UNSEEN] = "not tested",
+};
+
+/**
+ * struct mutant - one edit script and what became of it
+ * @kills:	test name -> "F" (failed), "P" (panic, hang), "S" (splat) or "B" (broken)
+ * @first:	"case on machine: reason" of the first kill, or why it is broken
+ */
+struct mutant {
+	struct edit_script *script;
+	GHashTable *overlay, *kills;
+	enum fate fate;
+	char *first, *sha256;
+	double build_s, test_s;
+	unsigned int cases;
+};
+
+struct hunt {
+	struct cli *cli;
+	struct source *src;
+	GPtrArray *mutants;		/* struct mutant * */
+	json_t *base_run;
+	struct kernel *good;
+	char *dir;
+};
+
+static const char *str(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static void mutant_free(gpointer p)
+{
+	struct mutant *m = p;
+
+	edit_script_free(m->script);
+	if (m->overlay)
+		g_hash_table_unref(m->overlay);
+	g_hash_table_unref(m->kills);
+	g_free(m->first);
+	g_free(m->sha256);
+	g_free(m);
+}
+
+static int by_text(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of configs/mutants/NAME.conf that fit one of the words, sorted */
+static GPtrArray *mutant_files(const GPtrArray *words, GError **err)
+{
+	g_autofree char *dir = mmg_root_path("configs", "mutants", NULL);
+	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GError) e = NULL;
+	GDir *d = g_dir_open(dir, 0, &e);
+	const char *name;
+
+	if (!d) {
+		mmg_set_error(err, MMG_EXIT_BROKEN, "cannot read the mutants: %s", e->message);
+		return NULL;
+	}
+	while ((name = g_dir_read_name(d))) {
+		g_autofree char *stem = g_str_has_suffix(name, ".conf") ?
+					g_strndup(name, strlen(name) - 5) : NULL;
+
+		if (stem && (!words->len || mmg_glob_any(words, stem)))
+			g_ptr_array_add(files, g_build_filename(dir, name, NULL));
+	}
+	g_dir_close(d);
+	g_ptr_array_sort(files, by_text);
+	for (guint i = 0; i < words->len; i++) {
+		bool any = false;
+
+		for (guint j = 0; j < files->len && !any; j++) {
+			g_autofree char *base = g_path_get_basename(files->pdata[j]);
+
+			base[strlen(base) - 5] = '\0';
+			any = mmg_glob(words->pdata[i], base);
+		}
+		if (!any) {
+			mmg_set_error(err, MMG_EXIT_USAGE, "no mutant fits '%s'; ./run.sh list mutants "
+				      "shows the names", (char *)words->pdata[i]);
+			return NULL;
+		}
+	}
+	return g_steal_pointer(&files);
+}
+
+/* Load all that are for this kernel and make each one's edits; any that does not fit is an error */
+static bool load_mutants(struct hunt *h, GError **err)
+{
+	g_autoptr(GPtrArray) files = mutant_files(h->cli->args, err);
+	unsigned int bad = 0, other = 0;
+
+	if (!files)
+		return false;
+	h->mutants = g_ptr_array_new_with_free_func(mutant_free);
+	for (guint i = 0; i < files->len; i++) {
+		struct edit_script *s = edit_script_load(files->pdata[i], err);
+		g_autoptr(GError) e = NULL;
+		struct mutant *m;
+
+		if (!s)
+			return false;
+		if (!edit_script_fits(s, h->src->version, cli_arch(h->cli))) {
+			edit_script_free(s);
+			other++;
+			continue;
+		}
+		m = g_new0(struct mutant, 1);
+		m->script = s;
+		m->fate = FATE_UNSEEN;
+		m->kills = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+		m->overlay = overlay_new();
+		g_ptr_array_add(h->mutants, m);
+		if (edits_apply(s->edits, h->src, m->overlay, &e))
+			continue;
+		status_note("%s", e->message);
+		if (!bad++)
+			m->first = g_strdup(e->message);
+	}
+	if (other)
+		status_note("%u mutants are for other kernels than %s (%s)", other, h->src->version,
+			    cli_arch(h->cli));
+	if (bad)
+		mmg_set_error(err, MMG_EXIT_BROKEN, "%u mutant%s not fit %s: correct the edits in "
+			      "configs/mutants or their kernel range", bad, bad > 1 ? "s do" : " does",
+			      h->src->name);
+	else if (!h->mutants->len)
+		mmg_set_error(err, MMG_EXIT_USAGE, "no mutant is for kernel %s", h->src->version);
+	return !bad && h->mutants->len;
+}
+
+static void add_unique(GPtrArray *to, const GPtrArray *from)
+{
+	for (guint i = 0; i < from->len; i++)
+		if (!g_ptr_array_find_with_equal_func(to, from->pdata[i], g_str_equal, NULL))
+			g_ptr_array_add(to, from->pdata[i]);
+}
+
+/* Test globs for one mutant: those of the command line, else what its file says should notice */
+static GPtrArray *tests_for(const struct hunt *h, const struct mutant *m)
+{
+	GPtrArray *tests = g_ptr_array_new();
+	GPtrArray *from = h->cli->tests->len ? h->cli->tests : m->script->notice;
+
+	for (guint i = 0; i < from->len; i++) {
+		/* a machine after '@' is for reading; the test says where it runs */
+		char *at = strchr(from->pdata[i], '@');
+
+		g_ptr_array_add(tests, at ? g_strndup(from->pdata[i], at - (char *)from->pdata[i]) :
+					    g_strdup(from->pdata[i]));
+	}
+	g_ptr_array_set_free_func(tests, g_free);
+	return tests;
+}
+
+
+static struct kernel *build(const struct hunt *h, GHashTable *overlay, const char *label,
+			    const char *role, double *seconds, GError **err)
+{
+	struct build_spec spec = { .src = h->src, .overlay = overlay, .arch = cli_arch(h->cli),
+				   .fragments = h->cli->config, .label = label };
+	struct build_result *b = kernel_build(&spec, err);
+	struct kernel *k = b ? kernel_from_build(h->cli, h->src, b, label, role, err) : NULL;
+
+	if (b && seconds)
+		*seconds = b->seconds;
+	build_result_free(b);
+	return k;
+}
+
+/* Run @tests on @k; results go to a folder of their own below the hunt's */
+static json_t *run_on(const struct hunt *h, struct kernel *k, GPtrArray *tests, GError **err)
+{
+	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
+	g_autofree char *out = g_build_filename(h->dir, k->label, NULL);
+	g_autofree char *dir = NULL;
+	struct suite s = { .cli = h->cli, .kernels = kernels, .tests = tests,
+			   .machines = h->cli->machines, .repeat = h->cli->repeat,
+			   .verb = "mutants", .out = out };
+
+	g_ptr_array_add(kernels, k);
+	if (!mmg_mkdirs(out, err))
+		return NULL;
+	return suite_run(&s, &dir, err);
+}
+
+/* "kvm/aging/anon-4k" -> "kvm/aging"; g_free() it */
+static char *test_of(const char *name)
+{
+	const char *slash = strchr(name, '/');
+	const char *end = slash ? strchr(slash + 1, '/') : NULL;
+
+	return end ? g_strndup(name, end - name) : g_strdup(name);
+}
+
+/* Which test ran when the splat of @machine came: boot/splat itself where nobody knows */
+static char *splat_test(json_t *run, const char *machine)
+{
+	json_t *boot, *splat;
+	size_t i, j;
+
+	json_array_foreach(json_object_get(run, "boots"), i, boot) {
+		if (strcmp(str(boot, "machine"), machine))
+			continue;
+		json_array_foreach(json_object_get(boot, "splats"), j, splat)
+			if (*str(splat, "test") && !json_is_string(json_object_get(splat, "allowed")))
+				return g_strdup(str(splat, "test"));
+	}
+	return g_strdup("boot/splat");
+}
+
+static bool boot_died(json_t *run, const char *machine)
+{
+	json_t *boot;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "boots"), i, boot)
+		if (!strcmp(str(boot, "machine"), machine) &&
+		    (!strcmp(str(boot, "state"), "panic") || !strcmp(str(boot, "state"), "hang")))
+			return true;
+	return false;
+}
+
+/* A stronger word replaces a weaker one: failed, panic, splat, broken */
+static void add_kill(struct mutant *m, const char *test, const char *word)
+{
+	static const char order[] = "BSPF";
+	const char *had = g_hash_table_lookup(m->kills, test);
+
+	if (!had || strchr(order, *word) > strchr(order, *had))
+		g_hash_table_replace(m->kills, g_strdup(test), (char *)word);
+}
+
+/* What passes on the good kernel and does not on the mutant */
+static void count_kills(const struct hunt *h, struct mutant *m, json_t *run)
+{
+	g_autoptr(GHashTable) base = seen_collect(h->base_run, 0);
+	g_autoptr(GHashTable) now = seen_collect(run, 0);
+	g_autoptr(GPtrArray) keys = NULL;
+	bool first_is_fail = false;
+
+	seen_align(base, h->base_run, 0, now, run, 0);
+	keys = seen_keys(base, now);
+	for (guint i = 0; i < keys->len; i++) {
+		const struct seen *b = g_hash_table_lookup(base, keys->pdata[i]);
+		const struct seen *n = g_hash_table_lookup(now, keys->pdata[i]);
+		g_autofree char *test = NULL;
+		const char *word;
+
+		if (!b || !n || !b->t.pass || b->t.fail || b->t.broken)
+			continue;
+		m->cases++;
+		if (!n->t.fail && !n->t.broken)
+			continue;
+		if (!strcmp(b->name, "boot/splat")) {
+			test = splat_test(run, b->machine);
+			word = "S";
+		} else {
+			test = test_of(b->name);
+			word = !n->t.fail ? "B" : boot_died(run, b->machine) ? "P" : "F";
+		}
+		add_kill(m, test, word);
+		if (!m->first || (!first_is_fail && n->t.fail)) {
+			g_free(m->first);
+			m->first = g_strdup_printf("%s on %s: %s", b->name, b->machine,
+						   n->reason ? n->reason : "");
+			first_is_fail = n->t.fail;
+		}
+	}
+}
+
+static void judge(struct hunt *h, struct mutant *m, json_t *run)
+{
+	const char *boot;
+
+	count_kills(h, m, run);
+	if (g_hash_table_size(m->kills)) {
+		m->fate = FATE_KILLED;
+		return;
+	}
+	m->fate = m->script->survives ? FATE_EXPLAINED : FATE_SURVIVED;
+	boot = bad_boot(run, 0);
+	if (!m->cases) {
+		m->fate = FATE_UNSEEN;
+		m->first = g_strdup_printf("nothing that passes on the good kernel ran: %s",
+					   boot ? boot : str(run, "reason"));
+	}
+}
+
+/* Build and test one; only an interrupt ends the hunt */
+static bool try_mutant(struct hunt *h, struct mutant *m, GError **err)
+{
+	g_autoptr(GError) e = NULL;
+	g_autoptr(GPtrArray) tests = tests_for(h, m);
+	gint64 start;
+	struct kernel *k;
+	json_t *run;
+
+	k = build(h, m->overlay, m->script->name, "mutant", &m->build_s, &e);
+	if (k && h->good->sha256 && !g_strcmp0(k->sha256, h->good->sha256)) {
+		m->fate = FATE_IDENTICAL;
+		m->first = g_strdup("the image is the good kernel's, byte for byte: the edit is not in it");
+		kernel_free(k);
+		return true;
+	}
+	start = g_get_monotonic_time();
+	run = k && tests->len ? run_on(h, k, tests, &e) : NULL;
+	if (run) {
+		m->test_s = (g_get_monotonic_time() - start) / 1e6;
+		m->sha256 = g_strdup(k->sha256);
+		if (json_integer_value(json_object_get(run, "exit")) != MMG_EXIT_INTERRUPTED)
+			judge(h, m, run);
+		json_decref(run);
+	} else if (!e && m->script->survives) {
+		m->fate = FATE_EXPLAINED;
+	} else {
+		m->fate = FATE_BROKEN;
+		m->first = g_strdup(e ? e->message : "no test is named for it");
+	}
+	if (k)
+		kernel_free(k);
+	if (e && e->code == MMG_EXIT_INTERRUPTED) {
+		g_propagate_error(err, g_steal_pointer(&e));
+		return false;
+	}
+	return !mmg_check_interrupt(err);
+}
+
+/* ---- the answer ---- */
+
+static bool names_test(const struct mutant *m, const char *test)
+{
+	for (guint i = 0; i < m->script->notice->len; i++) {
+		g_auto(GStrv) at = g_strsplit(m->script->notice->pdata[i], "@", 2);
+		g_autofree char *t = test_of(at[0]);
+
+		if (mmg_glob(t, test))
+			return true;
+	}
+	return false;
+}
+
+static json_t *mutant_json(const struct mutant *m)
+{
+	json_t *kills = json_object(), *notice = json_array();
+	g_autoptr(GList) tests = g_list_sort(g_hash_table_get_keys(m->kills), (GCompareFunc)strcmp);
+	bool expected = false;
+
+	for (GList *t = tests; t; t = t->next) {
+		json_object_set_new(kills, t->data, json_string(g_hash_table_lookup(m->kills, t->data)));
+		expected |= names_test(m, t->data);
+	}
+	for (guint i = 0; i < m->script->notice->len; i++)
+		json_array_append_new(notice, json_string(m->script->notice->pdata[i]));
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:f, s:f, s:i, s:s}",
+			 "name", m->script->name, "about", m->script->about, "room", m->script->room,
+			 "fate", fate_names[m->fate], "reason", m->first ? m->first : "",
+			 "survives", m->script->survives ? m->script->survives : "",
+			 "noticed_as_expected", expected, "kills", kills, "notice", notice,
+			 "build_s", m->build_s, "test_s", m->test_s, "cases", m->cases,
+			 "image_sha256", m->sha256 ? m->sha256 : "");
+}
+
+/* test -> { kills: [...], only: [...] }: "only" are mutants that no other test kills */
+static json_t *tests_json(const struct hunt *h)
+{
+	json_t *tests = json_object();
+
+	for (guint i = 0; i < h->mutants->len; i++) {
+		const struct mutant *m = h->mutants->pdata[i];
+		GHashTableIter it;
+		gpointer t;
+
+		g_hash_table_iter_init(&it, m->kills);
+		while (g_hash_table_iter_next(&it, &t, NULL)) {
+			json_t *o = json_object_get(tests, t);
+
+			if (!o) {
+				o = json_pack("{s:[], s:[]}", "kills", "only");
+				json_object_set_new(tests, t, o);
+			}
+			json_array_append_new(json_object_get(o, "kills"),
+					      json_string(m->script->name));
+			if (g_hash_table_size(m->kills) == 1)
+				json_array_append_new(json_object_get(o, "only"),
+						      json_string(m->script->name));
+		}
+	}
+	return tests;
+}
+
+static unsigned int count_fate(const struct hunt *h, enum fate f)
+{
+	unsigned int n = 0;
+
+	for (guint i = 0; i < h->mutants->len; i++)
+		n += ((struct mutant *)h->mutants->pdata[i])->fate == f;
+	return n;
+}
+
+/* Killed by nothing better than "broken": not green, but no test said what is wrong */
+static unsigned int count_broken_only(const struct hunt *h)
+{
+	unsigned int n = 0;
+
+	for (guint i = 0; i < h->mutants->len; i++) {
+		const struct mutant *m = h->mutants->pdata[i];
+		bool better = false;
+		GHashTableIter it;
+		gpointer v;
+
+		g_hash_table_iter_init(&it, m->kills);
+		while (g_hash_table_iter_next(&it, NULL, &v))
+			better |= strcmp(v, "B");
+		n += g_hash_table_size(m->kills) && !better;
+	}
+	return n;
+}
+
+static json_t *hunt_json(const struct hunt *h)
+{
+	json_t *list = json_array(), *fates = json_object();
+	unsigned int killed = count_fate(h, FATE_KILLED), explained = count_fate(h, FATE_EXPLAINED);
+	unsigned int judged = killed + explained + count_fate(h, FATE_SURVIVED);
+
+	for (guint i = 0; i < h->mutants->len; i++)
+		json_array_append_new(list, mutant_json(h->mutants->pdata[i]));
+	for (int f = 0; f <= FATE_UNSEEN; f++)
+		json_object_set_new(fates, fate_names[f], json_integer(count_fate(h, f)));
+	return json_pack("{s:s, s:s, s:s, s:i, s:o, s:f, s:i, s:o, s:o}", "source", h->src->name,
+			 "version", h->src->version, "arch", cli_arch(h->cli), "total",
+			 h->mutants->len, "fates", fates, "score",
+			 judged > explained ? (double)killed / (judged - explained) : 0.0,
+			 "broken_only", count_broken_only(h), "list", list, "tests", tests_json(h));
+}
+
+/* For later reports: which mutants a passing test kills */
+static void remember(const struct hunt *h, const json_t *out, GError **err)
+{
+	g_autofree char *name = g_strdup_printf("%s-%s.json", h->src->version, cli_arch(h->cli));
+	g_autofree char *dir = mmg_cache_path("mutants", NULL);
+	g_autofree char *path = g_build_filename(dir, name, NULL);
+	char *text = json_dumps(out, JSON_INDENT(1) | JSON_SORT_KEYS);
+
+	if (text && mmg_mkdirs(dir, err))
+		mmg_write_atomic(path, text, -1, err);
+	free(text);
+}
+
+static GPtrArray *matrix_columns(const json_t *tests)
+{
+	GPtrArray *cols = g_ptr_array_new();
+	const char *name;
+	json_t *v;
+
+	json_object_foreach((json_t *)tests, name, v)
+		g_ptr_array_add(cols, (char *)name);
+	g_ptr_array_sort(cols, by_text);
+	return cols;
+}
+
+static void print_matrix(const json_t *list, const GPtrArray *cols)
+{
+	const json_t *m;
+	size_t i;
+
+	for (guint c = 0; c < cols->len; c++)
+		printf("  %c  %s\n", 'a' + c % 26, (char *)cols->pdata[c]);
+	printf("\n  %-32s ", "F fail  P panic or hang  S splat");
+	for (guint c = 0; c < cols->len; c++)
+		printf(" %c", 'a' + c % 26);
+	printf("\n  %-32s ", "B broken  . passes");
+	printf("\n");
+	json_array_foreach(list, i, m) {
+		const json_t *kills = json_object_get(m, "kills");
+
+		printf("  %-32s ", str(m, "name"));
+		for (guint c = 0; c < cols->len; c++) {
+			const char *k = str(kills, cols->pdata[c]);
+
+			printf(" %s", *k ? k : ".");
+		}
+		printf("  %s%s\n", str(m, "fate"), !strcmp(str(m, "fate"), "killed") &&
+		       !json_is_true(json_object_get(m, "noticed_as_expected")) ?
+		       ", by other tests than its file names" : "");
+	}
+}
+
+static void print_hunt(const json_t *out)
+{
+	const json_t *list = json_object_get(out, "list"), *tests = json_object_get(out, "tests"), *m;
+	g_autoptr(GPtrArray) cols = matrix_columns(tests);
+	size_t i, j;
+
+	printf("mutants of %s\n\n", str(out, "source"));
+	print_matrix(list, cols);
+	printf("\nkilled by one test only:\n");
+	for (guint c = 0; c < cols->len; c++) {
+		const json_t *only = json_object_get(json_object_get(tests, cols->pdata[c]), "only");
+
+		if (!json_array_size(only))
+			continue;
+		printf("  %s:", (char *)cols->pdata[c]);
+		json_array_foreach(only, j, m)
+			printf(" %s", json_string_value(m));
+		printf("\n");
+	}
+	json_array_foreach(list, i, m) {
+		if (!strcmp(str(m, "fate"), "killed"))
+			continue;
+		printf("\n%s: %s\n  %s\n", str(m, "fate"), str(m, "name"), str(m, "about"));
+		if (*str(m, "survives"))
+			printf("  %s\n", str(m, "survives"));
+		else if (*str(m, "reason"))
+			printf("  %s\n", str(m, "reason"));
+		else
+			printf("  open: nothing noticed it\n");
+	}
+	printf("\nscore: %.0f %%\n", 100 * json_number_value(json_object_get(out, "score")));
+}
+
+static int verdict(const struct hunt *h, json_t *run)
+{
+	unsigned int killed = count_fate(h, FATE_KILLED), survived = count_fate(h, FATE_SURVIVED);
+	unsigned int explained = count_fate(h, FATE_EXPLAINED), broken_only = count_broken_only(h);
+	unsigned int lost = count_fate(h, FATE_BROKEN) + count_fate(h, FATE_UNSEEN) +
+			    count_fate(h, FATE_IDENTICAL);
+	g_autoptr(GString) s = g_string_new(NULL);
+	int status = survived ? MMG_EXIT_FAIL : lost ? MMG_EXIT_BROKEN : MMG_EXIT_OK;
+
+	g_string_printf(s, "%u of %u mutants killed", killed, h->mutants->len);
+	if (broken_only)
+		g_string_append_printf(s, " (%u by a broken experiment only)", broken_only);
+	if (explained)
+		g_string_append_printf(s, ", %u survive as explained", explained);
+	if (survived)
+		g_string_append_printf(s, ", %u survived", survived);
+	if (lost)
+		g_string_append_printf(s, ", %u could not be judged", lost);
+	json_object_set_new(run, "verdict", json_string(!status ? "pass" : status == MMG_EXIT_FAIL ?
+							"fail" : "broken"));
+	json_object_set_new(run, "exit", json_integer(status));
+	json_object_set_new(run, "reason", json_string(s->str));
+	return status;
+}
+
+static int answer(struct hunt *h, GError **err)
+{
+	json_t *run = h->base_run, *out = hunt_json(h);
+	bool forms = h->cli->json || h->cli->tap, quiet = h->cli->quiet;
+	g_autoptr(GError) e = NULL;
+	g_autofree char *id = g_path_get_basename(h->dir);
+	int status = verdict(h, run);
+
+	json_object_set_new(run, "mutants", out);
+	json_object_set_new(run, "id", json_string(id));
+	if (!h->cli->args->len && !h->cli->tests->len)
+		remember(h, out, &e);
+	if (e)
+		status_note("not remembered: %s", e->message);
+	if (!results_save(run, h->dir, err))
+		return MMG_EXIT_BROKEN;
+	status_clear();
+	if (!forms && !quiet)
+		print_hunt(out);
+	h->cli->quiet = !forms;
+	run_reports(h->cli, run, h->dir, err);
+	h->cli->quiet = quiet;
+	return *err ? (*err)->code : status;
+}
+
+static bool test_base(struct hunt *h, GError **err)
+{
+	g_autoptr(GPtrArray) tests = g_ptr_array_new();
+	g_autoptr(GPtrArray) keep = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+
+	h->good = build(h, NULL, "good", "base", NULL, err);
+	if (!h->good)
+		return false;
+	for (guint i = 0; i < h->mutants->len; i++) {
+		GPtrArray *t = tests_for(h, h->mutants->pdata[i]);
+
+		add_unique(tests, t);
+		g_ptr_array_add(keep, t);
+	}
+	if (!tests->len) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "none of these mutants names a test; give --test");
+		return false;
+	}
+	h->base_run = run_on(h, h->good, tests, err);
+	if (!h->base_run)
+		return false;
+	/* the good kernel's own trouble is said, and its cases count for nothing */
+	if (json_integer_value(json_object_get(h->base_run, "exit")))
+		status_note("the good kernel: %s", str(h->base_run, "reason"));
+	return !mmg_check_interrupt(err);
+}
+
+static int dry_run(const struct hunt *h)
+{
+	for (guint i = 0; i < h->mutants->len; i++) {
+		const struct mutant *m = h->mutants->pdata[i];
+		g_autoptr(GPtrArray) t = tests_for(h, m);
+
+		printf("%s: %s\n", m->script->name, m->script->about);
+		for (guint j = 0; j < t->len; j++)
+			printf("    test %s\n", (char *)t->pdata[j]);
+	}
+	return MMG_EXIT_OK;
+}
+
+static bool hunt(struct hunt *h, GError **err)
+{
+	h->dir = results_make_dir(h->cli, err);
+	if (!h->dir || !test_base(h, err))
+		return false;
+	for (guint i = 0; i < h->mutants->len; i++) {
+		struct mutant *m = h->mutants->pdata[i];
+
+		if (!try_mutant(h, m, err))
+			return false;
+		status_note("%u of %u: %s: %s%s%s", i + 1, h->mutants->len, m->script->name,
+			    fate_names[m->fate], m->first ? ": " : "", m->first ? m->first : "");
+	}
+	return true;
+}
+
+int verb_mutants(struct cli *cli, GError **err)
+{
+	struct hunt h = { .cli = cli };
+	int status = MMG_EXIT_BROKEN;
+
+	h.src = source_from_cli(cli, NULL, err);
+	if (h.src && load_mutants(&h, err)) {
+		if (cli->dry_run) {
+			status = dry_run(&h);
+		} else if (hunt(&h, err)) {
+			status = answer(&h, err);
+		} else if (h.base_run && h.dir && *err && (*err)->code == MMG_EXIT_INTERRUPTED) {
+			/* what is known so far is kept, marked incomplete */
+			json_object_set_new(h.base_run, "mutants", hunt_json(&h));
+			json_object_set_new(h.base_run, "complete", json_false());
+			results_save(h.base_run, h.dir, NULL);
+		}
+	}
+	if (h.mutants)
+		g_ptr_array_unref(h.mutants);
+	json_decref(h.base_run);
+	if (h.good)
+		kernel_free(h.good);
+	source_free(h.src);
+	g_free(h.dir);
+	return status;
+}

@@ -760,7 +760,7 @@ static void print_gate(const json_t *run)
 		if (!strcmp(str(c, "claim"), "fixes") && num(json_object_get(c, "base"), "fail")) {
 			const json_t *b = json_object_get(c, "base"), *p = json_object_get(c, "patched");
 
-			printf("\n  first fixed case: %s on %s\n    base:    %s\n    patched: %s\n"
+			printf("\n  for one, %s on %s\n    base:    %s\n    patched: %s\n"
 			       "    failure rates, 95 %% exact: base %.0f to %.0f %%, patched %.0f to "
 			       "%.0f %%\n", str(c, "name"), str(c, "machine"), str(c, "base_reason"),
 			       str(c, "patched_reason"),
@@ -792,6 +792,8 @@ static int finish(struct cli *cli, json_t *run, const char *dir, GError **err)
 	if (!forms && !quiet)
 		print_gate(run);
 	/* the table of cases above is the text; the common reports write their files */
+	if (!forms && !quiet)
+		fprintf(stderr, "mmgate: results in %s\n", dir);
 	cli->quiet = !forms;
 	status = run_reports(cli, run, dir, err);
 	cli->quiet = quiet;

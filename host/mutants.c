@@ -583,8 +583,10 @@ static int answer(struct hunt *h, GError **err)
 	if (!results_save(run, h->dir, err))
 		return MMG_EXIT_BROKEN;
 	status_clear();
-	if (!forms && !quiet)
+	if (!forms && !quiet) {
 		print_hunt(out);
+		fprintf(stderr, "mmgate: results in %s\n", h->dir);
+	}
 	h->cli->quiet = !forms;
 	run_reports(h->cli, run, h->dir, err);
 	h->cli->quiet = quiet;

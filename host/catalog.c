@@ -82,7 +82,7 @@ struct test *catalog_parse(const char *name, const char *text)
 	return t;
 }
 
-void test_free(gpointer test)
+void catalog_test_free(gpointer test)
 {
 	struct test *t = test;
 
@@ -137,7 +137,7 @@ static bool load_family(GPtrArray *tests, const char *family, GError **err)
 
 GPtrArray *catalog_load(GError **err)
 {
-	GPtrArray *tests = g_ptr_array_new_with_free_func(test_free);
+	GPtrArray *tests = g_ptr_array_new_with_free_func(catalog_test_free);
 
 	if (!load_family(tests, "kvm", err) || !load_family(tests, "mm", err)) {
 		g_ptr_array_unref(tests);

@@ -26,7 +26,7 @@ struct test {
 GPtrArray *catalog_load(GError **err);
 /* The tags of one source text; @name as above */
 struct test *catalog_parse(const char *name, const char *text);
-void test_free(gpointer test);
+void catalog_test_free(gpointer test);
 
 /**
  * struct machine - a boot topology, configs/machines/NAME.conf

@@ -29,7 +29,7 @@
 
 static int journal_fd = -1;
 static char journal_path[PATH_MAX];
-static char journal_buf[JOURNAL_MAX];
+static char *journal_buf;	/* got before it is needed: restoring must not allocate */
 
 static void pick_path(void)
 {
@@ -70,6 +70,10 @@ int mmg_journal_open(unsigned int wait_s)
 	const struct timespec nap = { .tv_nsec = 100000000 };
 	unsigned int tries = wait_s * 10 + 1;
 
+	if (!journal_buf)
+		journal_buf = malloc(JOURNAL_MAX);
+	if (!journal_buf)
+		return -ENOMEM;
 	pick_path();
 	while (tries--) {
 		struct stat here, there;
@@ -284,7 +288,7 @@ int mmg_journal_restore(off_t mark)
 
 	if (journal_fd < 0)
 		return 0;
-	len = pread(journal_fd, journal_buf, sizeof(journal_buf) - 1, mark);
+	len = pread(journal_fd, journal_buf, JOURNAL_MAX - 1, mark);
 	if (len <= 0)
 		return 0;
 	/* a line without its newline was torn by a power loss: nothing was changed yet */

@@ -76,8 +76,8 @@ all: $(TEST_BINS)
 # A build for another architecture, compiler or tree must not reuse objects
 STAMP := $(OUTPUT)/$(FAMILY)/.lib/.flags
 FLAGS_NOW := $(CC) $(ARCH) $(LIB_CFLAGS) $(TEST_CFLAGS) $(KSRC)
-$(shell mkdir -p $(dir $(STAMP)) && printf '%s\n' '$(FLAGS_NOW)' | cmp -s - $(STAMP) || \
-	printf '%s\n' '$(FLAGS_NOW)' > $(STAMP))
+$(shell mkdir -p $(dir $(STAMP)) && printf '%s\n' "$(FLAGS_NOW)" | cmp -s - $(STAMP) || \
+	printf '%s\n' "$(FLAGS_NOW)" > $(STAMP))
 
 $(LIB_OBJS): $(OUTPUT)/$(FAMILY)/.lib/%.o: $(LIB_DIR)/%.c $(STAMP)
 	$(call say,CC,$@)

@@ -36,6 +36,7 @@
 #define JOURNAL_WAIT_S		60
 #define MAX_GLOBS		32
 #define LINE_LEN		1024
+#define MAX_OUTPUT		200	/* lines of one case: the KVM library dumps whole VMs */
 /* starts a line that goes out as it is, without the case's name before it */
 #define RAW_MARK		1
 
@@ -471,6 +472,7 @@ static __noreturn void child_main(const struct mmg_case *c, int out, pid_t paren
 struct lines {
 	char buf[4 * LINE_LEN];
 	size_t used;
+	unsigned int printed;
 	int in_assert;		/* lines seen of a failed TEST_ASSERT, 0 outside */
 };
 
@@ -507,7 +509,10 @@ static void print_line(struct lines *l, char *line)
 			*p = ' ';
 	}
 	note_assert(l, line);
-	printf("# %s: %s\n", running, line);
+	if (++l->printed < MAX_OUTPUT)
+		printf("# %s: %s\n", running, line);
+	else if (l->printed == MAX_OUTPUT)
+		printf("# %s: (further output dropped)\n", running);
 }
 
 static void take_output(struct lines *l, int fd, bool at_end)
@@ -665,6 +670,9 @@ static int run_case(const struct mmg_case *c, int nr)
 	int stop = 0, failed;
 
 	running = c->name;
+	/* for whoever has to say which case a panic belongs to */
+	printf("# mmgate-case: %s\n", c->name);
+	fflush(stdout);
 	memset(shared, 0, sizeof(*shared));
 	snprintf(shared->doing, sizeof(shared->doing), "starting");
 	assert_line[0] = 0;

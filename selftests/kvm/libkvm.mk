@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The KVM selftest library of KSRC as OUTPUT/kvm/.libkvm/libkvm.a.
+#
+# Its sources are taken by wildcard, with the folder of the architecture under
+# whichever name this kernel has (x86_64 or x86, aarch64 or arm64).  The uapi
+# headers are used right from include/uapi of the tree rather than installed:
+# that works for a tree that is read-only or was built in, and takes no time.
+
+KVM_DIR := $(KSRC)/tools/testing/selftests/kvm
+
+ifneq ($(filter all run_tests install,$(or $(MAKECMDGOALS),all)),)
+ifeq ($(KSRC),)
+$(error KSRC is not set: give the kernel source tree, KSRC=/usr/src/linux-source-6.12)
+endif
+ifeq ($(wildcard $(KVM_DIR)/lib/kvm_util.c),)
+$(error KSRC=$(KSRC) has no KVM selftest library (tools/testing/selftests/kvm/lib/kvm_util.c))
+endif
+endif
+
+KVM_ARCH := $(firstword $(notdir $(wildcard $(addprefix $(KVM_DIR)/lib/,$(if \
+	$(filter x86,$(ARCH)),x86 x86_64,$(if $(filter arm64,$(ARCH)),arm64 aarch64,$(if \
+	$(filter s390,$(ARCH)),s390 s390x,$(ARCH))))))))
+
+# No test here uses these, and they need headers of other selftests
+KVM_SKIP := memstress perf_test_util userfaultfd_util lru_gen_util hyperv
+
+KVM_C := $(filter-out $(addsuffix .c,$(KVM_SKIP)),$(notdir $(wildcard $(KVM_DIR)/lib/*.c)))
+KVM_ARCH_SRC := $(filter-out $(addsuffix .c,$(KVM_SKIP)),$(notdir $(wildcard \
+	$(KVM_DIR)/lib/$(KVM_ARCH)/*.[cS])))
+KVM_OUT := $(OUTPUT)/kvm/.libkvm
+KVM_OBJS := $(patsubst %.c,$(KVM_OUT)/%.o,$(KVM_C)) \
+	$(addprefix $(KVM_OUT)/arch/,$(addsuffix .o,$(basename $(KVM_ARCH_SRC))))
+LIBKVM := $(KVM_OUT)/libkvm.a
+
+KVM_INCLUDES := -I$(KVM_DIR)/include -I$(KVM_DIR)/include/$(KVM_ARCH) \
+	-I$(KSRC)/tools/include -I$(KSRC)/tools/arch/$(ARCH)/include \
+	-I$(KSRC)/include/uapi -I$(KSRC)/arch/$(ARCH)/include/uapi \
+	-I$(KSRC)/tools/testing/selftests -I$(KSRC)/tools/testing/selftests/rseq
+KVM_CFLAGS := -D__EXPORTED_HEADERS__ -D__user= '-D__packed=__attribute__((packed))' -DCONFIG_64BIT -U_FORTIFY_SOURCE \
+	-fno-builtin-memcmp -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-strnlen \
+	-fno-stack-protector -fno-PIE -fno-strict-aliasing $(KVM_INCLUDES)
+# tools/include defines words as glibc's headers do, and not quite alike
+KVM_LIB_CFLAGS := -std=gnu11 -O2 -g -w -D_GNU_SOURCE= $(KVM_CFLAGS)
+
+# arm64's system registers are generated from a table
+ifeq ($(ARCH),arm64)
+SYSREG_TOOL := $(firstword $(wildcard $(KSRC)/arch/arm64/tools/gen-sysreg.awk))
+SYSREG_TABLE := $(wildcard $(KSRC)/arch/arm64/tools/sysreg)
+SYSREG_H := $(KVM_OUT)/generated/asm/sysreg-defs.h
+KVM_CFLAGS += -I$(KVM_OUT)/generated
+$(SYSREG_H): $(SYSREG_TOOL) $(SYSREG_TABLE)
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f $(SYSREG_TOOL) $(SYSREG_TABLE) > $@
+$(KVM_OBJS) $(TEST_OBJS): $(SYSREG_H)
+endif
+
+# The library's constructor opens module parameters and exits, before main(),
+# where KVM is not loaded; the tests call it themselves, once they know it is.
+$(KVM_OUT)/kvm_util.o: KVM_LIB_CFLAGS += -Dconstructor=used
+# Guests call these: nothing of libc may be in them
+$(KVM_OUT)/string_override.o: KVM_LIB_CFLAGS += -ffreestanding
+
+$(KVM_OUT)/%.o: $(KVM_DIR)/lib/%.c $(STAMP)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(KVM_LIB_CFLAGS) -I$(<D) -c $< -o $@
+
+$(KVM_OUT)/arch/%.o: $(KVM_DIR)/lib/$(KVM_ARCH)/%.c $(STAMP)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(KVM_LIB_CFLAGS) -I$(<D) -I$(KVM_DIR)/lib -c $< -o $@
+
+$(KVM_OUT)/arch/%.o: $(KVM_DIR)/lib/$(KVM_ARCH)/%.S $(STAMP)
+	$(call say,AS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(KVM_LIB_CFLAGS) -I$(<D) -c $< -o $@
+
+$(LIBKVM): $(KVM_OBJS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+# The family's own helper, and the flags of guest code, which runs without libc
+VM_O := $(OUTPUT)/kvm/.libkvm/vm.o
+TEST_CFLAGS += $(KVM_CFLAGS:-I%=-isystem %)
+$(VM_O): vm.c $(STAMP)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LIB_CFLAGS) $(TEST_CFLAGS) -c $< -o $@
+-include $(VM_O:.o=.d)
+
+$(TEST_BINS): $(VM_O) $(LIBKVM)
+TEST_DEPS += $(VM_O) $(KVM_OUT)/string_override.o $(LIBKVM)
+TEST_LDFLAGS += -no-pie

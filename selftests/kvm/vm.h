@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A guest for the experiments: one region of memory that we map ourselves (so
+ * that the test decides its backing, place and memslots), touched only by vCPUs
+ * that work off lists of page numbers.
+ *
+ * This is also the one place that knows how the KVM selftest library differs
+ * between 6.1 and 7.2.
+ */
+#ifndef MMGATE_VM_H
+#define MMGATE_VM_H
+
+#include "kvm_util.h"
+#include "processor.h"
+#include "ucall_common.h"
+
+#include "lru_gen.h"
+#include "memcg.h"
+#include "residency.h"
+#include "runner.h"
+
+#define VM_MAX_VCPUS	4
+#define HUGE_SIZE	(2UL << 20)
+#define ORDER_K_MAX	16
+
+/* What a region of memory is made of */
+enum backing {
+	BACK_ANON,	/* private anonymous, base pages only */
+	BACK_THP,	/* private anonymous, huge pages asked for */
+	BACK_SHMEM,	/* shared anonymous, base pages */
+	BACK_FILE,	/* a shared mapping of a file on the data disk */
+	BACK_HUGETLB,	/* private hugetlb */
+};
+
+/**
+ * struct region - memory of an experiment
+ * @mem:	where it is mapped in this process
+ * @pages:	its size in base pages
+ * @page_size:	size of a base page
+ * @unit:	base pages that are mapped, aged and evicted together: 1, or those of a
+ *		huge page
+ * @units:	@pages / @unit
+ * @backing:	what it is made of
+ * @present:	result of region_read(), a byte for each unit
+ * @fd:		file of BACK_FILE, else -1
+ */
+struct region {
+	char *mem;
+	size_t pages;
+	size_t page_size;
+	size_t unit;
+	size_t units;
+	enum backing backing;
+	u8 *present;
+	int fd;
+	u8 *scratch;
+};
+
+/*
+ * Map a region of @bytes, not yet touched.  @offset_pages shifts its start from the
+ * 2M boundary.  Skips where the backing cannot be had.
+ */
+void region_create(struct region *r, enum backing backing, size_t bytes, size_t offset_pages);
+void region_destroy(struct region *r);
+
+/* Fill r->present for all units (a unit is present if its first page is); returns how many */
+size_t region_read(struct region *r);
+
+/* Broken unless all units are in memory and, for BACK_THP, mapped by huge entries */
+void region_check_resident(struct region *r);
+
+/*
+ * Touch the units of @list through this process's own page tables, by a read or a
+ * write of one byte each.  The TLB is flushed first: an entry that is still in it
+ * would be used without setting the accessed bit again.
+ */
+void region_touch(struct region *r, const u32 *list, size_t n, bool write);
+
+enum vm_op { OP_READ, OP_WRITE, OP_FILL, OP_CHECK };
+
+/* What a vCPU is asked to do, in memory that it shares with us */
+struct vm_job {
+	u64 op;
+	u64 base;	/* guest address of the region */
+	u64 stride;	/* bytes of a unit */
+	u64 n;		/* length of list */
+	u64 value;	/* OP_FILL, OP_CHECK: the pattern's key */
+	u64 bad;	/* OP_CHECK: words that differ */
+	u64 first_bad;	/* the unit of the first of them */
+	u32 list[];
+};
+
+/**
+ * struct guest - a VM whose memory is a region
+ * @vm:		the library's
+ * @vcpu:	its vCPUs
+ * @nr_vcpus:	how many
+ * @r:		the region
+ * @gpa:	guest physical (and virtual) address of the region
+ * @job:	what each vCPU is to do
+ */
+struct guest {
+	struct kvm_vm *vm;
+	struct kvm_vcpu *vcpu[VM_MAX_VCPUS];
+	int nr_vcpus;
+	struct region *r;
+	u64 gpa;
+	struct vm_job *job[VM_MAX_VCPUS];
+	u32 slot_flags;
+	int nr_slots;
+};
+
+/* Skip, with what to do, unless /dev/kvm can be used by the library that we were built with */
+void guest_require(void);
+
+/*
+ * Create the VM for memory of up to @bytes.  Call it before the process enters
+ * the experiment's memcg: what the library allocates is then charged elsewhere.
+ */
+void guest_create(struct guest *g, int nr_vcpus, size_t bytes);
+
+/*
+ * Make @r the guest's memory, as @nr_slots memslots of about the same size (at
+ * page granularity: their borders lie inside PMD ranges where @nr_slots > 1).
+ */
+void guest_set_memory(struct guest *g, struct region *r, int nr_slots, u32 flags);
+
+/* Let vCPU @v touch the units of @list in that order */
+void guest_touch(struct guest *g, int v, const u32 *list, size_t n, bool write);
+/* Let all vCPUs at once touch a share of the list each */
+void guest_touch_all(struct guest *g, const u32 *list, size_t n, bool write);
+/* Let vCPU @v write (OP_FILL) or check (OP_CHECK) a pattern that depends on @key */
+u64 guest_pattern(struct guest *g, int v, enum vm_op op, const u32 *list, size_t n, u64 key);
+/* Lower level: set up a job, run it in the calling thread */
+void guest_job(struct guest *g, int v, enum vm_op op, const u32 *list, size_t n, u64 value);
+void guest_run(struct guest *g, int v);
+
+void guest_destroy(struct guest *g);
+
+/**
+ * struct lab - the memcg of an experiment and its generations
+ * @cg:		the group
+ * @id:		its number in lru_gen
+ * @info:	what lab_read() read last
+ */
+struct lab {
+	struct memcg cg;
+	u64 id;
+	struct lru_gen_memcg info;
+};
+
+/* Settings that each ordering experiment declares in its struct mmg_test */
+extern const char *const lab_settings[];
+
+/*
+ * What every experiment needs: cgroup2 with memory.reclaim, MGLRU, its debugfs
+ * file, @swap bytes of swap.  Then bring the settings of lab_settings to where the
+ * experiment is armed: MGLRU on with walks (skip where the CPU has no accessed
+ * bit), no NUMA balancing, KSM, khugepaged or swap readahead, min_ttl 0.
+ */
+void lab_require(u64 swap);
+
+/* Turn the page-table walk of MGLRU on or off (lru_gen/enabled 0x2) */
+void lab_set_walk(bool on);
+
+/* Create the group; the calling process stays outside until lab_enter() */
+void lab_create(struct lab *lab, const char *name);
+void lab_enter(struct lab *lab);
+
+/* Read the generations (long form where @full) */
+void lab_read(struct lab *lab, bool full);
+
+/*
+ * Age every node that has memory of the group, at its current max_seq, with
+ * swappiness 200.  Broken, with what came back, where the command fails.
+ */
+void lab_age(struct lab *lab, bool force);
+
+/* Leave the group and remove it */
+void lab_destroy(struct lab *lab);
+
+/* Anonymous (or file) pages of the group in generation max_seq - @back, all nodes */
+u64 lab_pages(const struct lab *lab, unsigned int back, int type);
+/* Pages of all generations */
+u64 lab_total(const struct lab *lab, int type);
+/* Walk counter summed over nodes, -1 where the kernel does not show it */
+long long lab_counter(const struct lab *lab, enum lru_gen_counter which);
+/* Append the generations to the artifact gens.tsv as pass @pass */
+void lab_log(const struct lab *lab, int pass);
+
+/* Lists: all units in order, shuffled by @seed where that is not 0 */
+u32 *list_all(size_t n, u64 seed);
+/* Those units i of n with @label[i] == @which; *count of them */
+u32 *list_where(const u8 *label, size_t n, u8 which, size_t *count);
+/*
+ * Labels 0..@k-1 at random, but equally many of each in every run of @k
+ * consecutive entries of @order: labels are independent of the order of faults,
+ * and a kernel that evicts by that order comes out at 0.5 even for few units.
+ */
+void label_stratified(u8 *label, const u32 *order, size_t n, unsigned int k, u64 seed);
+
+#endif /* MMGATE_VM_H */

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kernel's side of lru_gen.h: the files and the commands.  Apart from the
+ * parser, which the suite's own tests link on any host.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lru_gen.h"
+#include "runner.h"
+
+static void no_file(const char *path)
+{
+	int err = errno;
+
+	if (err == ENOENT && lru_gen_enabled() == -ENOENT)
+		mmg_skip("this kernel has no multi-gen LRU (CONFIG_LRU_GEN)");
+	if (err == ENOENT && access("/sys/kernel/debug/tracing", F_OK) &&
+	    access("/sys/kernel/debug/bdi", F_OK))
+		mmg_skip("debugfs is not mounted: mount -t debugfs none /sys/kernel/debug");
+	if (err == EPERM)
+		mmg_skip("%s is shut (%s): lockdown? see /sys/kernel/security/lockdown", path,
+			 strerror(err));
+	if (err == EACCES)
+		mmg_skip("%s: %s: run as root", path, strerror(err));
+	mmg_skip("%s: %s: needs CONFIG_DEBUG_FS and CONFIG_LRU_GEN", path, strerror(err));
+}
+
+void lru_gen_read(bool full, const char *path, struct lru_gen_memcg *memcg)
+{
+	const char *file = full ? LRU_GEN_DIR "lru_gen_full" : LRU_GEN_DIR "lru_gen";
+	struct lru_gen_error err;
+	char *text = mmg_read_file(file, NULL);
+	int ret;
+
+	if (!text)
+		no_file(file);
+	ret = lru_gen_parse(text, path, 0, memcg, &err);
+	free(text);
+	if (ret == -ENOENT)
+		mmg_broken("%s does not list the memcg %s", file, path);
+	if (ret)
+		mmg_broken("%s line %u: %s", file, err.line, err.what);
+}
+
+int lru_gen_command(const char *text)
+{
+	int fd = open(LRU_GEN_DIR "lru_gen", O_WRONLY | O_CLOEXEC);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+int lru_gen_age(u64 id, int nid, u64 seq, int swappiness, bool force)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "+ %llu %d %llu %d %d\n", (unsigned long long)id, nid,
+		 (unsigned long long)seq, swappiness, force);
+	return lru_gen_command(text);
+}
+
+int lru_gen_evict(u64 id, int nid, u64 seq, int swappiness, u64 nr)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "- %llu %d %llu %d %llu\n", (unsigned long long)id, nid,
+		 (unsigned long long)seq, swappiness, (unsigned long long)nr);
+	return lru_gen_command(text);
+}
+
+int lru_gen_enabled(void)
+{
+	char *text = mmg_read_file(LRU_GEN_ENABLED, NULL);
+	int bits;
+
+	if (!text)
+		return -errno;
+	bits = strtol(text, NULL, 0);
+	free(text);
+	return bits;
+}

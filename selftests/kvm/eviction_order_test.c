@@ -130,6 +130,20 @@ static void set_up(struct run *run)
 			   (unsigned long long)listed, run->region.pages);
 }
 
+static void show_gens(struct run *run, const char *when)
+{
+	const struct lab *lab = &run->lab;
+
+	lab_read(&run->lab, mmg_opts.verbose);
+	if (mmg_opts.verbose)
+		mmg_info("%s: anon -3..0: %llu %llu %llu %llu, walk: %lld leaves, %lld young", when,
+			 (unsigned long long)lab_pages(lab, 3, LRU_GEN_ANON),
+			 (unsigned long long)lab_pages(lab, 2, LRU_GEN_ANON),
+			 (unsigned long long)lab_pages(lab, 1, LRU_GEN_ANON),
+			 (unsigned long long)lab_pages(lab, 0, LRU_GEN_ANON),
+			 lab_counter(lab, WALK_TOTAL), lab_counter(lab, WALK_YOUNG));
+}
+
 static void age_rounds(struct run *run)
 {
 	size_t n;
@@ -138,10 +152,11 @@ static void age_rounds(struct run *run)
 
 	phase("aging");
 	lab_age(&run->lab, true);
+	show_gens(run, "after the first aging");
 	for (round = 0; round < ROUNDS; round++) {
 		touch(run, hot, n, false);
 		lab_age(&run->lab, true);
-		lab_read(&run->lab, false);
+		show_gens(run, "after touching the hot half and aging");
 		lab_log(&run->lab, round);
 	}
 	free(hot);

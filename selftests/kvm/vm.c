@@ -33,6 +33,9 @@ const char *const lab_settings[] = {
 	"/proc/sys/vm/page-cluster",
 	"/proc/sys/vm/swappiness",
 	"/sys/kernel/mm/ksm/run",
+	"/sys/module/damon_stat/parameters/enabled",
+	"/sys/module/damon_reclaim/parameters/enabled",
+	"/sys/module/damon_lru_sort/parameters/enabled",
 	"/sys/kernel/mm/transparent_hugepage/enabled",
 	"/sys/kernel/mm/transparent_hugepage/defrag",
 	"/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
@@ -93,6 +96,27 @@ static int make_file(size_t bytes)
 	return fd;
 }
 
+/*
+ * Changing the protection of more pages than any architecture flushes one by one
+ * makes the kernel flush the whole TLB of this process.
+ */
+static void flush_own_tlb(void)
+{
+	static char *p;
+	size_t bytes = 600 * base_page(), i;
+
+	if (!p) {
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			mmg_broken("mmap: %s", strerror(errno));
+		madvise(p, bytes, MADV_NOHUGEPAGE);
+	}
+	for (i = 0; i < bytes; i += base_page())
+		((volatile char *)p)[i] = 1;
+	mprotect(p, bytes, PROT_READ);
+	mprotect(p, bytes, PROT_READ | PROT_WRITE);
+}
+
 static void map_region(struct region *r, size_t bytes)
 {
 	int prot = PROT_READ | PROT_WRITE, flags = MAP_FIXED;
@@ -145,6 +169,8 @@ void region_create(struct region *r, enum backing backing, size_t bytes, size_t 
 	r->units = r->pages / r->unit;
 	r->present = calloc(1, r->units);
 	r->scratch = calloc(1, r->pages);
+	/* its pages are to be charged here and now, not to the experiment's group */
+	flush_own_tlb();
 	r->mem = reserve(bytes, offset_pages * r->page_size);
 	if (!r->present || !r->scratch)
 		mmg_broken("no memory for %zu pages", r->pages);
@@ -190,27 +216,6 @@ void region_check_resident(struct region *r)
 	if (r->backing != BACK_THP && r->backing != BACK_HUGETLB && huge)
 		mmg_broken("precondition: %zu MiB are mapped by huge pages, none was asked for",
 			   huge >> 20);
-}
-
-/*
- * Changing the protection of more pages than any architecture flushes one by one
- * makes the kernel flush the whole TLB of this process.
- */
-static void flush_own_tlb(void)
-{
-	static char *p;
-	size_t bytes = 600 * base_page(), i;
-
-	if (!p) {
-		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			mmg_broken("mmap: %s", strerror(errno));
-		madvise(p, bytes, MADV_NOHUGEPAGE);
-	}
-	for (i = 0; i < bytes; i += base_page())
-		((volatile char *)p)[i] = 1;
-	mprotect(p, bytes, PROT_READ);
-	mprotect(p, bytes, PROT_READ | PROT_WRITE);
 }
 
 void region_touch(struct region *r, const u32 *list, size_t n, bool write)
@@ -505,6 +510,28 @@ void guest_destroy(struct guest *g)
 
 /* --- the group ------------------------------------------------------------------- */
 
+/*
+ * DAMON clears accessed bits as well, of a page of each of its regions, and keeps
+ * them in PG_young, where only eviction looks: to the walk such a page was not
+ * touched.  7.2 has it on by default (damon_stat), and a huge page is often hit.
+ */
+static void stop_damon(void)
+{
+	static const char *const users[] = { "stat", "reclaim", "lru_sort" };
+	char path[128];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(users); i++) {
+		char *text;
+
+		snprintf(path, sizeof(path), "/sys/module/damon_%s/parameters/enabled", users[i]);
+		text = mmg_read_file(path, NULL);
+		if (text && text[0] == 'Y')
+			mmg_write_setting(path, "N");
+		free(text);
+	}
+}
+
 static void set_if_there(const char *path, const char *value)
 {
 	if (!access(path, W_OK))
@@ -532,6 +559,7 @@ void lab_require(u64 swap)
 			 bits);
 	if (swap)
 		swap_require(swap);
+	stop_damon();
 	set_if_there(LRU_GEN_MIN_TTL, "0");
 	set_if_there("/proc/sys/kernel/numa_balancing", "0");
 	set_if_there("/proc/sys/vm/page-cluster", "0");

@@ -25,8 +25,14 @@ packager() {
 	done
 }
 
+# The packages of the groups that a verb needs; the lists say what each is for
 packages() {
-	sed -n 's/^\([^# 	]\{1,\}\).*/\1/p' "$root/configs/packages/$1.txt"
+	case $2 in
+	check) groups='run|check' ;;
+	build | gate | mutants | bisect) groups='run|build' ;;
+	*) groups=run ;;
+	esac
+	sed -nE "s/^([^#[:space:]]+)[[:space:]]+($groups)[[:space:]].*/\1/p" "$root/configs/packages/$1.txt"
 }
 
 have() {
@@ -35,7 +41,7 @@ have() {
 
 # What is missing, as words for a person; empty where all is here
 missing() {
-	for c in cc make pkg-config flock gnuplot mke2fs qemu-system-x86_64; do
+	for c in cc make pkg-config flock gnuplot mke2fs depmod qemu-system-x86_64; do
 		have "$c" || PATH=$PATH:/usr/sbin:/sbin have "$c" || printf '%s ' "$c"
 	done
 	if have pkg-config; then
@@ -43,6 +49,18 @@ missing() {
 			pkg-config --exists "$l" || printf '%s ' "$l"
 		done
 	fi
+	case ${1-} in
+	build | gate | mutants | bisect)
+		for c in git flex bison bc; do
+			have "$c" || printf '%s ' "$c"
+		done
+		if have pkg-config; then
+			for l in libelf openssl; do
+				pkg-config --exists "$l" || printf '%s ' "$l"
+			done
+		fi
+		;;
+	esac
 	if [ "${1-}" = check ]; then
 		for c in bats shellcheck clang perl; do
 			have "$c" || printf '%s ' "$c"
@@ -56,7 +74,7 @@ install_missing() {
 	[ -n "$lacks" ] || return 0
 	tool=$(packager)
 	[ -n "$tool" ] || broken "missing: $lacks; no apt, dnf or zypper here: install what docs/dependencies.md lists"
-	list=$(packages "$tool")
+	list=$(packages "$tool" "${1-}")
 	case $tool in
 	apt) set -- env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends ;;
 	dnf) set -- dnf install -y ;;

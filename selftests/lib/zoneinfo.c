@@ -598,18 +598,24 @@ static bool capped(const struct zi_zone *z, enum zi_movable_rule rule)
 	return rule == ZI_MOVABLE_CAPPED && !strcmp(z->name, "Movable");
 }
 
+static unsigned long movable_cap(unsigned long managed)
+{
+	unsigned long min = managed / 1024;
+
+	return min < 32 ? 32 : min > 128 ? 128 : min;
+}
+
 /**
  * zi_movable_rule() - which of the two formulas the kernel uses
  * @zi:	table
  *
- * An empty ZONE_MOVABLE tells: 32 pages by the later rule, 0 by the older one.
- * Where none is empty, the later rule never goes beyond 128.
+ * By what its first ZONE_MOVABLE shows: an empty one has 32 pages by the later
+ * rule, none by the older one.
  *
  * Return: the rule.
  */
 enum zi_movable_rule zi_movable_rule(const struct zoneinfo *zi)
 {
-	unsigned long most = 0;
 	size_t i;
 
 	for (i = 0; i < zi->nr_zones; i++) {
@@ -617,12 +623,10 @@ enum zi_movable_rule zi_movable_rule(const struct zoneinfo *zi)
 
 		if (strcmp(z->name, "Movable"))
 			continue;
-		if (!z->managed)
-			return z->min ? ZI_MOVABLE_CAPPED : ZI_MOVABLE_LOWMEM;
-		if (z->min > most)
-			most = z->min;
+		return z->min - z->boost == movable_cap(z->managed) ? ZI_MOVABLE_CAPPED :
+		       ZI_MOVABLE_LOWMEM;
 	}
-	return most > 128 ? ZI_MOVABLE_LOWMEM : ZI_MOVABLE_CAPPED;
+	return ZI_MOVABLE_CAPPED;
 }
 
 /**
@@ -649,14 +653,7 @@ void zi_watermarks(const struct zoneinfo *zi, const struct zi_zone *z, enum zi_m
 			lowmem += zi->zones[i].managed;
 	share = lowmem ? (unsigned long)((unsigned long long)(min_free_kbytes / page_kb) *
 					 z->managed / lowmem) : 0;
-	out->min = share;
-	if (capped(z, rule)) {
-		out->min = z->managed / 1024;
-		if (out->min < 32)
-			out->min = 32;
-		if (out->min > 128)
-			out->min = 128;
-	}
+	out->min = capped(z, rule) ? movable_cap(z->managed) : share;
 	gap = z->managed / 10000 * scale_factor + z->managed % 10000 * scale_factor / 10000;
 	if (gap < share / 4)
 		gap = share / 4;

@@ -76,7 +76,7 @@ static void start_file(struct fill *f)
 	const char *dir = fill_data_dir(dev, sizeof(dev));
 
 	if (!dir)
-		mmg_skip("no filesystem on a device; use a machine with a disk, such as small-zones");
+		mmg_skip("no filesystem on a device; use a machine with a disk: small-zones");
 	snprintf(f->path, sizeof(f->path), "%s/mmgate-fill.%d", dir, getpid());
 	f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (f->fd < 0)
@@ -143,8 +143,9 @@ static void more_mapping(struct fill *f, size_t bytes)
 	unsigned long page = mm_page_size();
 	size_t i;
 
+	/* a store of 0 makes the page, and the compiler cannot know it is 0 already */
 	for (i = 0; i < bytes; i += page)
-		*(volatile unsigned long *)(f->at + f->used + i) = 0;
+		__atomic_store_n((unsigned long *)(f->at + f->used + i), 0, __ATOMIC_RELAXED);
 }
 
 /* Cold cache is read on; a second lap finds what is still there */
@@ -258,7 +259,7 @@ static size_t hog_locked(int node, size_t bytes)
 	if (mlock2(at, bytes, MLOCK_ONFAULT))
 		mmg_info("locking %zu MiB: %s; it may be reclaimed", bytes / MIB, strerror(errno));
 	for (i = 0; i < bytes; i += page)
-		*(volatile char *)(at + i) = 1;
+		__atomic_store_n(at + i, 1, __ATOMIC_RELAXED);
 	return bytes;
 }
 

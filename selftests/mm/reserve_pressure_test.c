@@ -132,7 +132,9 @@ static void watch_start(struct watch *w, const struct zoneinfo *zi, int node, in
 		t->last = t->start;
 		t->lowest = t->start;
 		t->protected = above > 0;
-		t->floor = z->min + zi_protection(zi, z->node, z->index, aim, ratio[z->index]);
+		/* what is printed as min includes a boost that comes and goes */
+		t->floor = z->min - z->boost +
+			   zi_protection(zi, z->node, z->index, aim, ratio[z->index]);
 		t->slack = SLACK_PER_CPU * z->nr_cpus;
 		if (!t->protected)
 			w->upper += z->free > z->min ? z->free - z->min : 0;
@@ -272,7 +274,7 @@ static void prepare_thp(const struct pressure *p)
 		mmg_save_setting(THP_DIR "/enabled");
 		mmg_save_setting(THP_DIR "/defrag");
 		if (mmg_try_write(THP_DIR "/enabled", "madvise"))
-			mmg_skip("no transparent huge pages: CONFIG_TRANSPARENT_HUGEPAGE is needed");
+			mmg_skip("no transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE)");
 		mmg_write_setting(THP_DIR "/defrag", "%s", p->defrag);
 	}
 	if (p->mthp) {
@@ -452,7 +454,9 @@ static long margin_of(const struct watch *w, bool farthest)
 		const struct watched *t = &w->zone[i];
 		long over = (long)t->lowest - (long)t->floor;
 
-		if (t->protected && t->start > t->floor && (over > found) == farthest)
+		if (!t->protected || t->start <= t->floor)
+			continue;
+		if (farthest ? over > found : over < found)
 			found = over;
 	}
 	return found;
@@ -486,12 +490,12 @@ static void default_ratio(const struct mmg_case *c)
 	fill_start(&f, p->kind, 512 * MIB);
 	while (past < 16 * MIB) {
 		mmg_doing("using memory until reclaim begins: %zu MiB", f.used / MIB);
-		if (fill_more(&f, STEP / 8) < STEP / 8)
+		if (fill_more(&f, STEP / 4) < STEP / 4)
 			mmg_skip("%zu MiB used, and reclaim has not begun", f.used / MIB);
 		watch_look(&w);
 		mm_vmstat(&now);
 		if (reclaiming(&w.before, &now))
-			past += STEP / 8;
+			past += STEP / 4;
 	}
 	say_zones(&w);
 	judge_floor(&w, ISOLATED);

@@ -50,6 +50,7 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define __printf(f, a) __attribute__((format(printf, f, a)))
 
+#define PATHS "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 #define LINE_BYTES 4096			/* a longer line of a test is cut */
 #define TEST_BYTES (8 << 20)		/* and so is what a test says in all */
 #define MAX_ARGS 64
@@ -901,7 +902,7 @@ int main(void)
 	}
 	uname(&uts);
 	say(control, "hello 1 %s", uts.release);
-	envs[nr_envs++] = (char *)"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+	envs[nr_envs++] = (char *)"PATH=" PATHS;
 	envs[nr_envs++] = (char *)"HOME=/root";
 	envs[nr_envs++] = (char *)"MMGATE_VM=1";
 	envs[nr_envs++] = (char *)"MMGATE_ARTIFACTS=" ARTIFACTS;

@@ -184,8 +184,6 @@ bool initramfs_pack(const GPtrArray *files, const char *path, char **sha256, GEr
 	p.have = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	p.sum = g_checksum_new(G_CHECKSUM_SHA256);
 	ok = pack_all(&p, files, err);
-	if (!ok)
-		archive_write_fail(p.to);
 	archive_write_free(p.to);
 	fclose(p.file);
 	if (ok && rename(tmp, path)) {

@@ -252,13 +252,18 @@ struct image *image_open(const char *path, GError **err)
 	struct image *img = g_new0(struct image, 1);
 	GByteArray *plain = NULL;
 	bool known = false;
+	GError *e = NULL;
 	struct map m;
 
 	if (!map_file(&m, path, err))
 		return not_a_kernel(img, path, err);
 	known = read_any(img, &m);
 	if (!known) {
-		plain = decompress_image(&m, path, err);
+		plain = decompress_image(&m, path, &e);
+		if (e)
+			mmg_set_error(err, MMG_EXIT_USAGE, "%s is not a kernel: %s", path,
+				      e->message);
+		g_clear_error(&e);
 		if (plain) {
 			struct map inner = { plain->data, plain->len };
 

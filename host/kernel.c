@@ -30,6 +30,11 @@ static bool is_dir(const char *path)
 	return g_file_test(path, G_FILE_TEST_IS_DIR);
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 /* DIR/REL where that is a file, g_free() it; or NULL */
 static char *file_in(const char *dir, const char *rel)
 {
@@ -130,64 +135,81 @@ char kernel_config(const struct kernel *k, const char *name)
 
 /* ---- finding the parts ---- */
 
-/* The newest file of @dir whose name matches @glob and that is a kernel, g_free() it; or NULL */
-static char *only_image(const char *dir, const char *glob, unsigned int *count)
+/* Add the files of @dir whose name matches @glob, in the order of their names */
+static void add_matching(GPtrArray *files, const char *dir, const char *glob)
 {
 	GDir *d = g_dir_open(dir, 0, NULL);
-	char *found = NULL;
+	guint from = files->len;
 	const char *name;
 
 	while (d && (name = g_dir_read_name(d))) {
 		char *path = g_build_filename(dir, name, NULL);
 
-		if (g_pattern_match_simple(glob, name) && is_file(path)) {
-			(*count)++;
-			g_free(found);
-			found = g_strdup(path);
-		}
-		g_free(path);
+		if (g_pattern_match_simple(glob, name) && is_file(path))
+			g_ptr_array_add(files, path);
+		else
+			g_free(path);
 	}
 	if (d)
 		g_dir_close(d);
-	return found;
+	if (files->len > from)
+		qsort(files->pdata + from, files->len - from, sizeof(void *), by_text);
 }
 
-/*
- * The image in an unpacked package or an installed root: boot/vmlinuz-REL, or
- * (usr/)lib/modules/REL/vmlinuz.  @count: how many there are.
- */
-static char *image_in_root(const char *root, unsigned int *count)
+/* Where an unpacked package or an installed root may have its images */
+static GPtrArray *image_files(const char *root)
 {
 	static const char *const in_boot[] = { "vmlinuz*", "Image*", "vmlinux-*" };
 	static const char *const trees[] = { "lib/modules", "usr/lib/modules" };
-	char *dir = g_build_filename(root, "boot", NULL), *found = NULL;
+	GPtrArray *files = g_ptr_array_new_with_free_func(g_free);
+	char *dir = g_build_filename(root, "boot", NULL);
 	const char *rel;
 	guint i;
 
-	*count = 0;
-	for (i = 0; i < G_N_ELEMENTS(in_boot) && !found; i++)
-		found = only_image(dir, in_boot[i], count);
+	for (i = 0; i < G_N_ELEMENTS(in_boot); i++)
+		add_matching(files, dir, in_boot[i]);
 	g_free(dir);
-	for (i = 0; i < G_N_ELEMENTS(trees) && !found; i++) {
+	for (i = 0; i < G_N_ELEMENTS(trees); i++) {
 		char *path = g_build_filename(root, trees[i], NULL);
 		GDir *d = g_dir_open(path, 0, NULL);
 
 		while (d && (rel = g_dir_read_name(d))) {
-			char *sub = g_build_filename(path, rel, NULL), *image;
+			char *sub = g_build_filename(path, rel, NULL);
 
-			image = only_image(sub, "vmlinuz", count);
-			if (!image)
-				image = only_image(sub, "Image", count);
-			if (image) {
-				g_free(found);
-				found = image;
-			}
+			add_matching(files, sub, "vmlinuz");
+			add_matching(files, sub, "Image");
 			g_free(sub);
 		}
 		if (d)
 			g_dir_close(d);
 		g_free(path);
 	}
+	return files;
+}
+
+/*
+ * The image in an unpacked package or an installed root: boot/vmlinuz-REL, or
+ * (usr/)lib/modules/REL/vmlinuz.  @count: how many releases there are; one may
+ * be there twice.
+ */
+static char *image_in_root(const char *root, unsigned int *count)
+{
+	GHashTable *releases = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	GPtrArray *files = image_files(root);
+	char *found = files->len ? g_strdup(files->pdata[0]) : NULL;
+	guint i;
+
+	for (i = 0; i < files->len && files->len > 1; i++) {
+		struct image *img = image_open(files->pdata[i], NULL);
+
+		if (img)
+			g_hash_table_add(releases, g_strdup(img->release ? img->release :
+							    files->pdata[i]));
+		image_free(img);
+	}
+	*count = files->len > 1 ? MAX(g_hash_table_size(releases), 1) : files->len;
+	g_hash_table_unref(releases);
+	g_ptr_array_unref(files);
 	return found;
 }
 
@@ -737,8 +759,8 @@ static bool load_settled(const struct cli *cli, struct kernel *k, const char *di
 	if (ok && !k->modules)
 		k->modules = modules_in_root(dir, k->release);
 	if (ok && !k->modules)
-		status_note("%s has no modules in it: what the kernel has not built in is missing (give the package that has lib/modules, too)",
-			    k->spec);
+		status_note("the packages of %s hold no modules: only what is built in will be there",
+			    k->release);
 out:
 	g_key_file_unref(kf);
 	g_free(image);
@@ -776,11 +798,6 @@ static bool fill_files(const char *dir, void *data, GError **err)
 	ok = ok && settle(dir, f->spec, packages, err);
 	g_ptr_array_unref(packages);
 	return ok;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static bool resolve_files(const struct cli *cli, struct kernel *k, GPtrArray *paths, GError **err)

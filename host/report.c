@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STRING_MAX	32768	/* a splat's text is half of it */
+#define DEPTH_MAX	32
+
 const char *rep_str(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));
@@ -295,6 +298,27 @@ static void group_all(struct rep *r)
 	g_ptr_array_sort(r->groups, by_kernel);	/* stable: order within a kernel stays */
 }
 
+/* No string of @v is longer than a report has use for */
+static void shorten(json_t *v, int depth)
+{
+	const char *key;
+	json_t *o;
+	size_t i;
+
+	if (json_is_string(v) && json_string_length(v) > STRING_MAX) {
+		char *cut = mmg_clean(json_string_value(v), -1, STRING_MAX);
+
+		json_string_set(v, cut);
+		g_free(cut);
+	}
+	if (depth > DEPTH_MAX)
+		return;
+	json_array_foreach(v, i, o)
+		shorten(o, depth + 1);
+	json_object_foreach(v, key, o)
+		shorten(o, depth + 1);
+}
+
 struct rep *rep_new(json_t *run, const char *dir, GError **err)
 {
 	struct rep *r;
@@ -307,6 +331,7 @@ struct rep *rep_new(json_t *run, const char *dir, GError **err)
 			      dir, MMG_VERSION);
 		return NULL;
 	}
+	shorten(run, 0);
 	r = g_new0(struct rep, 1);
 	r->run = run;
 	r->dir = dir;
@@ -424,8 +449,8 @@ const char *rep_meaning(const struct rep *r, const json_t *c)
 /* A path that stays below the folder it starts from */
 static bool path_inside(const char *path)
 {
-	char **parts = g_strsplit(path, "/", -1);
 	bool ok = *path && *path != '/' && strlen(path) < 4000;
+	char **parts = g_strsplit(ok ? path : "", "/", -1);
 
 	for (char **p = parts; *p; p++)
 		if (!strcmp(*p, ".."))

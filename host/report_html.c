@@ -165,7 +165,7 @@ static void metrics(struct page *p, const json_t *c)
 		if (!json_is_number(v) || n++ >= 24)
 			continue;
 		raw(p, n == 1 ? "<p>" : ", ");
-		html_text(p->out, "%s %g", key, json_number_value(v));
+		html_text(p->out, "%.200s %g", key, json_number_value(v));
 	}
 	if (n)
 		raw(p, "</p>\n");

@@ -52,7 +52,7 @@ static unsigned int compare(const struct zoneinfo *zi, unsigned long min_free, u
 
 	for (i = 0; i < zi->nr_zones; i++) {
 		const struct zi_zone *z = &zi->zones[i];
-		const char *what[] = { "min", "low", "high", "promo" };
+		static const char * const what[] = { "min", "low", "high", "promo" };
 		struct zi_wmarks w;
 		unsigned long want[4], have[4];
 
@@ -189,7 +189,7 @@ static void movable_rule(const struct mmg_case *c)
 }
 
 /* Values that the handlers are to refuse, leaving everything as it was */
-static void refused(const struct mmg_case *c)
+static void odd_values(const struct mmg_case *c)
 {
 	static const struct {
 		const char *path, *text;
@@ -291,7 +291,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "scale-1000", .fn = written, .arg = &wide, .destructive = true },
 	{ .name = "scale-3000", .fn = written, .arg = &widest, .destructive = true },
 	{ .name = "odd-numbers", .fn = written, .arg = &odd, .destructive = true },
-	{ .name = "refused", .fn = refused, .destructive = true },
+	{ .name = "refused", .fn = odd_values, .destructive = true },
 	{ .name = "total-reserve", .fn = total_reserve, .destructive = true },
 };
 

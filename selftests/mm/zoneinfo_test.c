@@ -87,7 +87,7 @@ static unsigned long pages_of(const unsigned long *blocks, int n)
 	return sum;
 }
 
-static void buddyinfo(const struct mmg_case *c)
+static void check_buddyinfo(const struct mmg_case *c)
 {
 	char *text, *line, *save = NULL;
 	unsigned int zones = 0;
@@ -149,7 +149,7 @@ static struct by_type *type_of(int node, const char *name)
 	return &types[i];
 }
 
-static void pagetypeinfo(const struct mmg_case *c)
+static void check_pagetypeinfo(const struct mmg_case *c)
 {
 	unsigned long per_block = 0;
 	char *text, *line, *save = NULL;
@@ -171,7 +171,7 @@ static void pagetypeinfo(const struct mmg_case *c)
 			struct by_type *t = type_of(node, name);
 
 			t->free += pages_of(blocks, orders_of(line + at, blocks));
-			t->capped |= strchr(line + at, '>') != NULL;
+			t->capped |= !!strchr(line + at, '>');
 		} else if (sscanf(line, "Node %d, zone %15s %n", &node, name, &at) == 2 && at) {
 			n = orders_of(line + at, blocks);
 			while (n--)
@@ -220,7 +220,7 @@ static unsigned long free_of(const struct zoneinfo *zi, int node)
 	return sum;
 }
 
-static void check_meminfo(const char *path, int node)
+static void check_one_meminfo(const char *path, int node)
 {
 	static struct vmstat m;
 	unsigned long page_kb = mm_page_size() / 1024;
@@ -244,19 +244,19 @@ static void check_meminfo(const char *path, int node)
 	zoneinfo_free(&after);
 }
 
-static void meminfo(const struct mmg_case *c)
+static void check_meminfo(const struct mmg_case *c)
 {
 	struct node_set online;
 	char path[96];
 	int n, nodes = 0;
 
 	(void)c;
-	check_meminfo("/proc/meminfo", -1);
+	check_one_meminfo("/proc/meminfo", -1);
 	if (node_state("online", &online))
 		mmg_broken("reading the online nodes failed");
 	for (n = node_set_next(&online, -1); n >= 0; n = node_set_next(&online, n)) {
 		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", n);
-		check_meminfo(path, n);
+		check_one_meminfo(path, n);
 		nodes++;
 	}
 	mmg_pass("MemTotal and MemFree are the sums over the zones, in all and on %d nodes",
@@ -319,7 +319,7 @@ static void node_vmstat(const struct mmg_case *c)
 	mmg_pass("%u counters of nodes are the sums over their zones", compared);
 }
 
-static void numastat(const struct mmg_case *c)
+static void check_numastat(const struct mmg_case *c)
 {
 	static const char * const pairs[][2] = {
 		{ "numa_hit", "numa_hit" }, { "numa_miss", "numa_miss" },
@@ -386,7 +386,7 @@ static void zone_sizes(const struct mmg_case *c)
 		if (z->min > z->low || z->low > z->high || (z->promo && z->high > z->promo))
 			mmg_fail("node %d %s: watermarks %lu, %lu, %lu do not rise", z->node,
 				 z->name, z->min, z->low, z->high);
-		if (z->populated != (z->present > 0))
+		if (z->populated != !!z->present)
 			mmg_fail("node %d %s: %lu present, yet counters are %sprinted", z->node,
 				 z->name, z->present, z->populated ? "" : "not ");
 		if (up && z->present && up->present && strcmp(up->name, "Movable") &&
@@ -399,11 +399,11 @@ static void zone_sizes(const struct mmg_case *c)
 
 static const struct mmg_case cases[] = {
 	{ .name = "zone-sizes", .fn = zone_sizes },
-	{ .name = "buddyinfo", .fn = buddyinfo },
-	{ .name = "pagetypeinfo", .fn = pagetypeinfo },
-	{ .name = "meminfo", .fn = meminfo },
+	{ .name = "buddyinfo", .fn = check_buddyinfo },
+	{ .name = "pagetypeinfo", .fn = check_pagetypeinfo },
+	{ .name = "meminfo", .fn = check_meminfo },
 	{ .name = "node-vmstat", .fn = node_vmstat },
-	{ .name = "numastat", .fn = numastat },
+	{ .name = "numastat", .fn = check_numastat },
 };
 
 static const struct mmg_test test = {

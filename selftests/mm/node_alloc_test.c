@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mmgate-about: pages come from the node and the zone that policy and zonelists name
+ * mmgate-guards: the order of zonelists and fallback (mm/page_alloc.c, build_all_zonelists)
+ * mmgate-machines: numa-uneven memoryless movable small-zones
+ * mmgate-needs: CONFIG_NUMA; hugetlb pages make it quick
+ * mmgate-timeout: 90
+ *
+ * Each policy places a few MiB and every page is looked up. For the fallback
+ * order, a node is filled up to its watermarks first, and what is asked for next
+ * on one of its CPUs has to come from the nearest node that is left, by the
+ * distance table. Within a node, the highest zone gives first.
+ *
+ * How it could mislead: equal distances leave the choice to the kernel, so only
+ * nodes that differ are judged. kswapd frees pages of the filled node meanwhile:
+ * those may be used again, so the filled node itself is always allowed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "fill.h"
+#include "mm_util.h"
+
+#define BYTES		(2 * MIB)
+#define FALL_MOST	(48 * MIB)	/* until a filled node is really full */
+#define FALL_PAGES	256		/* then from the next one */
+#define MAX_NODES	64
+
+static struct node_set memory, cpus;
+
+static void need_nodes(int least)
+{
+	if (node_state("has_memory", &memory) || node_state("has_cpu", &cpus))
+		mmg_skip("no node directory in sysfs: CONFIG_NUMA is needed");
+	if (node_set_count(&memory) < least)
+		mmg_skip("%d node with memory; use machine numa-uneven or memoryless",
+			 node_set_count(&memory));
+}
+
+static char *map(size_t bytes)
+{
+	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		mmg_broken("mapping %zu MiB: %s", bytes / MIB, strerror(errno));
+	madvise(at, bytes, MADV_NOHUGEPAGE);
+	return at;
+}
+
+/* Touch @bytes and count the pages on each node */
+static void touch(char *at, size_t bytes, long *count)
+{
+	unsigned long page = mm_page_size();
+	size_t i, nr = bytes / page;
+	int *where = calloc(nr, sizeof(*where));
+
+	for (i = 0; i < nr; i++)
+		at[i * page] = 1;
+	memset(count, 0, sizeof(*count) * MAX_NODES);
+	if (!where || node_of_pages(at, nr, where))
+		mmg_broken("asking where the pages are failed");
+	for (i = 0; i < nr; i++) {
+		if (where[i] >= MAX_NODES)
+			mmg_broken("page %zu is on node %d, beyond this test", i, where[i]);
+		/* a page that went to swap meanwhile is nowhere */
+		if (where[i] >= 0)
+			count[where[i]]++;
+	}
+	free(where);
+}
+
+static void policy_one(const struct mmg_case *c)
+{
+	const enum node_policy *policy = c->arg;
+	long count[MAX_NODES], all = BYTES / mm_page_size();
+	int n, judged = 0;
+
+	need_nodes(2);
+	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
+		struct node_set one = node_set_of(n);
+		char *at = map(BYTES);
+		int ret = node_bind_range(at, BYTES, *policy, &one);
+
+		if (ret)
+			mmg_fail("policy %d of node %d was refused: %s", *policy, n,
+				 strerror(-ret));
+		touch(at, BYTES, count);
+		munmap(at, BYTES);
+		judged++;
+		if (count[n] != all)
+			mmg_fail("%ld of %ld pages are on node %d, the only one of the policy",
+				 count[n], all, n);
+	}
+	mmg_pass("each of %d nodes got all of its %ld pages", judged, all);
+}
+
+static void interleave(const struct mmg_case *c)
+{
+	long count[MAX_NODES], all, share;
+	char *at = map(BYTES);
+	int n, ret;
+
+	(void)c;
+	need_nodes(2);
+	all = BYTES / mm_page_size();
+	share = all / node_set_count(&memory);
+	ret = node_bind_range(at, BYTES, NODE_INTERLEAVE, &memory);
+	if (ret)
+		mmg_fail("interleaving over the nodes with memory was refused: %s",
+			 strerror(-ret));
+	touch(at, BYTES, count);
+	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n))
+		if (count[n] < share - 1 || count[n] > share + 1)
+			mmg_fail("node %d got %ld of %ld pages, its share is %ld", n, count[n],
+				 all, share);
+	mmg_pass("%ld pages went evenly over %d nodes", all, node_set_count(&memory));
+}
+
+/* The one nearest node of @from within @set, -1 where two are equally near */
+static int nearest(int from, const struct node_set *set)
+{
+	int distance[MAX_NODES], n, best = -1;
+	bool tie = false;
+
+	if (node_distances(from, distance, MAX_NODES))
+		mmg_broken("reading the distances of node %d failed", from);
+	for (n = node_set_next(set, -1); n >= 0; n = node_set_next(set, n)) {
+		if (best >= 0 && distance[n] == distance[best])
+			tie = true;
+		if (best < 0 || distance[n] < distance[best]) {
+			best = n;
+			tie = false;
+		}
+	}
+	return tie ? -1 : best;
+}
+
+static void local(const struct mmg_case *c)
+{
+	long count[MAX_NODES], all = BYTES / mm_page_size();
+	int n, judged = 0;
+
+	(void)c;
+	need_nodes(2);
+	for (n = node_set_next(&cpus, -1); n >= 0; n = node_set_next(&cpus, n)) {
+		int want = nearest(n, &memory);
+		char *at;
+
+		if (want < 0 || node_run_on(n))
+			continue;
+		at = map(BYTES);
+		touch(at, BYTES, count);
+		munmap(at, BYTES);
+		judged++;
+		if (count[want] != all)
+			mmg_fail("%ld of %ld pages asked for on node %d came from node %d",
+				 count[want], all, n, want);
+	}
+	if (!judged)
+		mmg_skip("no node here has one nearest node with memory");
+	mmg_pass("CPUs of %d nodes got pages of the nearest node with memory", judged);
+}
+
+/* Take most of a node's larger zones */
+static void fill_node(int node)
+{
+	unsigned long page = mm_page_size(), want = 0;
+	struct zoneinfo zi;
+	size_t i;
+
+	mmg_doing("filling node %d", node);
+	mm_zoneinfo(&zi);
+	for (i = 0; i < zi.nr_zones; i++) {
+		const struct zi_zone *z = &zi.zones[i];
+		unsigned long keep = z->high + 6 * MIB / page;
+
+		if (z->node == node && z->managed > 32 * MIB / page && z->free > keep)
+			want += z->free - keep;
+	}
+	zoneinfo_free(&zi);
+	hog_start(node, want * page);
+}
+
+/* Pages that came from @full and from @next once @full gave no more; others in @wrong */
+static void fall(int full, int next, long *from_full, long *from_next, long *wrong)
+{
+	char *at = map(FALL_MOST);
+	size_t done;
+	long count[MAX_NODES];
+	int k;
+
+	*from_full = 0;
+	*from_next = 0;
+	*wrong = 0;
+	for (done = 0; done < FALL_MOST && *from_next < FALL_PAGES; done += MIB) {
+		touch(at + done, MIB, count);
+		for (k = 0; k < MAX_NODES; k++)
+			if (k != full && k != next)
+				*wrong += count[k];
+		*from_full += count[full];
+		*from_next += count[next];
+		if (*wrong)
+			break;
+	}
+	munmap(at, FALL_MOST);
+}
+
+/* The nearest node is filled; the next in distance has to give then */
+static void fallback_order(const struct mmg_case *c)
+{
+	int n, judged = 0;
+
+	(void)c;
+	need_nodes(2);
+	for (n = node_set_next(&cpus, -1); n >= 0 && judged < 2; n = node_set_next(&cpus, n)) {
+		struct node_set left = memory, one;
+		long from_full, from_next, wrong;
+		int full = nearest(n, &left), next;
+		size_t i;
+
+		if (full < 0 || node_run_on(n))
+			continue;
+		one = node_set_of(full);
+		for (i = 0; i < ARRAY_SIZE(left.bits); i++)
+			left.bits[i] &= ~one.bits[i];
+		next = nearest(n, &left);
+		if (next < 0)
+			continue;
+		fill_node(full);
+		fall(full, next, &from_full, &from_next, &wrong);
+		judged++;
+		mmg_info("CPU of node %d: %ld pages of node %d until it was full, %ld of node %d",
+			 n, from_full, full, from_next, next);
+		if (wrong)
+			mmg_fail("node %d full, CPU of node %d: %ld pages are not of node %d",
+				 full, n, wrong, next);
+		if (from_next < FALL_PAGES)
+			mmg_broken("node %d was not full: it gave %ld pages, node %d %ld", full,
+				   from_full, next, from_next);
+	}
+	if (!judged)
+		mmg_skip("no node has two others with memory at different distances");
+	mmg_pass("with the nearest node full, the next in distance gave, from %d nodes", judged);
+}
+
+/* Within a node: from the highest zone that the memory may use */
+static void zone_order(const struct mmg_case *c)
+{
+	const enum fill_kind *kind = c->arg;
+	struct zoneinfo a, b;
+	struct fill f;
+	int n, judged = 0;
+
+	if (node_state("has_memory", &memory))
+		memory = node_set_of(0);
+	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
+		struct node_set one = node_set_of(n);
+		const struct zi_zone *top = NULL;
+		long took = 0, others = 0;
+		size_t i;
+
+		node_set_policy(NODE_BIND, &one);
+		mm_refresh();
+		mm_zoneinfo(&a);
+		fill_start(&f, *kind, 8 * MIB);
+		fill_more(&f, 4 * MIB);
+		mm_refresh();
+		mm_zoneinfo(&b);
+		fill_stop(&f);
+		for (i = 0; i < a.nr_zones; i++) {
+			const struct zi_zone *z = &a.zones[i];
+
+			if (z->node != n || !z->managed)
+				continue;
+			if (*kind == FILL_PIPE && !strcmp(z->name, "Movable"))
+				continue;
+			top = z;
+		}
+		for (i = 0; i < a.nr_zones; i++) {
+			const struct zi_zone *z = &a.zones[i], *now = &b.zones[i];
+			long gave = z->free + z->pcp_count - (now->free + now->pcp_count);
+
+			if (z->node != n || !z->managed)
+				continue;
+			if (z == top)
+				took = gave;
+			else if (gave > 0)
+				others += gave;
+		}
+		if (!top || top->free < top->high + 6 * MIB / mm_page_size())
+			continue;
+		judged++;
+		mmg_info("node %d: %ld pages from %s, %ld from other zones", n, took, top->name,
+			 others);
+		if (took < (long)(3 * MIB / mm_page_size()) ||
+		    others > (long)(MIB / mm_page_size()))
+			mmg_fail("node %d: %s gave %ld of %lu pages, other zones %ld", n, top->name,
+				 took, 4 * MIB / mm_page_size(), others);
+		zoneinfo_free(&a);
+		zoneinfo_free(&b);
+	}
+	if (!judged)
+		mmg_skip("no node has 6 MiB above the high watermark of its highest zone");
+	mmg_pass("the highest zone gave first on %d nodes", judged);
+}
+
+/* What is counted as hit, local and other follows from where pages went */
+static void numa_counts(const struct mmg_case *c)
+{
+	static struct vmstat a, b;
+	long all = BYTES / mm_page_size();
+	char path[96];
+	int n, judged = 0, at_home;
+
+	(void)c;
+	need_nodes(2);
+	at_home = node_set_next(&cpus, -1);
+	if (node_run_on(at_home))
+		mmg_broken("running on node %d failed", at_home);
+	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
+		struct node_set one = node_set_of(n);
+		const char *where = n == at_home ? "local_node" : "other_node";
+		long count[MAX_NODES], hit, loc, miss;
+		char *at = map(BYTES);
+
+		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/numastat", n);
+		if (node_bind_range(at, BYTES, NODE_BIND, &one) || vmstat_read(path, &a))
+			mmg_broken("binding to node %d, or reading %s, failed", n, path);
+		touch(at, BYTES, count);
+		vmstat_read(path, &b);
+		munmap(at, BYTES);
+		hit = vmstat_delta(&a, &b, "numa_hit");
+		loc = vmstat_delta(&a, &b, where);
+		miss = vmstat_delta(&a, &b, "numa_miss");
+		judged++;
+		if (hit < all || hit > all + all / 2 || loc < all || miss > all / 8)
+			mmg_fail("node %d: %ld pages came, numa_hit +%ld, %s +%ld, numa_miss +%ld",
+				 n, all, hit, where, loc, miss);
+	}
+	mmg_pass("numastat of %d nodes counted their %ld pages as hits", judged, all);
+}
+
+static const enum node_policy bind = NODE_BIND;
+static const enum node_policy preferred = NODE_PREFERRED;
+static const enum fill_kind user = FILL_ANON;
+static const enum fill_kind kernel = FILL_PIPE;
+
+static const struct mmg_case cases[] = {
+	{ .name = "bind", .fn = policy_one, .arg = &bind },
+	{ .name = "preferred", .fn = policy_one, .arg = &preferred },
+	{ .name = "interleave", .fn = interleave },
+	{ .name = "local", .fn = local },
+	{ .name = "zone-order-user", .fn = zone_order, .arg = &user },
+	{ .name = "zone-order-kernel", .fn = zone_order, .arg = &kernel },
+	{ .name = "numa-counts", .fn = numa_counts },
+	{ .name = "fallback-order", .fn = fallback_order, .destructive = true },
+};
+
+static const struct mmg_test test = {
+	.name = "mm/node_alloc",
+	.cases = cases,
+	.nr_cases = ARRAY_SIZE(cases),
+};
+
+int main(int argc, char **argv)
+{
+	return mmg_main(argc, argv, &test);
+}

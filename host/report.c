@@ -68,6 +68,15 @@ static void group_free(void *data)
 	g_free(g);
 }
 
+static void verdict_free(void *data)
+{
+	struct rep_verdict *v = data;
+
+	g_free(v->name);
+	g_free(v->reason);
+	g_free(v);
+}
+
 void rep_free(struct rep *r)
 {
 	if (!r)
@@ -80,6 +89,7 @@ void rep_free(struct rep *r)
 	}
 	g_ptr_array_unref(r->rows);
 	g_ptr_array_unref(r->groups);
+	g_ptr_array_unref(r->verdicts);
 	g_hash_table_unref(r->index);
 	g_free(r);
 }
@@ -127,6 +137,119 @@ const char *rep_boot_result(const json_t *boot, char **reason)
 	}
 	*reason = g_strdup_printf("%s: %s", *state ? state : "no state", why);
 	return hello && (!strcmp(state, "panic") || !strcmp(state, "hang")) ? "fail" : "broken";
+}
+
+/* A result that counts only beside another one */
+static const char *compared(const char *word, char **reason)
+{
+	char *why = *reason;
+
+	if (!strcmp(word, "pass") || !strcmp(word, "skip"))
+		return word;
+	*reason = g_strdup_printf("judged by comparison: %s: %s", word, why);
+	g_free(why);
+	return "skip";
+}
+
+const char *rep_shown(const struct rep *r, const json_t *c, char **reason)
+{
+	const char *word = rep_str(c, "result"), *allowed = rep_str(c, "allowed");
+
+	if (*allowed && (!strcmp(word, "fail") || !strcmp(word, "broken"))) {
+		*reason = g_strdup_printf("known issue %s: %s: %s", allowed, word,
+					  rep_str(c, "reason"));
+		return "skip";
+	}
+	*reason = g_strdup(rep_str(c, "reason"));
+	return r->compared ? compared(word, reason) : word;
+}
+
+const char *rep_boot_shown(const struct rep *r, const json_t *boot, char **reason)
+{
+	const char *word = rep_boot_result(boot, reason);
+
+	return r->compared ? compared(word, reason) : word;
+}
+
+static void add_verdict(struct rep *r, char *name, const char *word, char *reason)
+{
+	struct rep_verdict *v = g_new0(struct rep_verdict, 1);
+
+	v->name = name;
+	v->word = word;
+	v->reason = reason;
+	g_ptr_array_add(r->verdicts, v);
+}
+
+static const char *gate_word(const json_t *c)
+{
+	const char *change = rep_str(c, "change");
+	bool fixes = !strcmp(rep_str(c, "claim"), "fixes");
+
+	if (!strcmp(change, "fixed"))
+		return "pass";
+	if (!strcmp(change, "still passing"))	/* a claimed case should have failed on base */
+		return fixes ? "fail" : "pass";
+	if (!strcmp(change, "regressed"))
+		return "fail";
+	if (!strcmp(change, "still failing"))
+		return fixes ? "fail" : "skip";
+	if (!strcmp(change, "skipped") || !strcmp(change, "absent"))
+		return *rep_str(c, "claim") ? "broken" : "skip";
+	return "broken";
+}
+
+static void gate_verdicts(struct rep *r, const json_t *gate)
+{
+	json_t *c;
+	size_t i;
+
+	json_array_foreach(json_object_get(gate, "cases"), i, c)
+		add_verdict(r, g_strdup_printf("gate %s: %s on %s", rep_str(gate, "name"),
+					       rep_str(c, "name"), rep_str(c, "machine")),
+			    gate_word(c), g_strdup_printf("%s; base: %s; patched: %s",
+							  rep_str(c, "change"),
+							  rep_str(c, "base_reason"),
+							  rep_str(c, "patched_reason")));
+	json_array_foreach(json_object_get(gate, "metrics"), i, c)
+		if (!strcmp(rep_str(c, "change"), "worse"))
+			add_verdict(r, g_strdup_printf("gate %s: %s of %s", rep_str(gate, "name"),
+						       rep_str(c, "name"), rep_str(c, "case")),
+				    "fail", g_strdup_printf("%g on base, %g patched",
+							    rep_num(c, "base_median"),
+							    rep_num(c, "patched_median")));
+}
+
+static void mutant_verdicts(struct rep *r, const json_t *mutants)
+{
+	json_t *m;
+	size_t i;
+
+	json_array_foreach(json_object_get(mutants, "list"), i, m) {
+		const char *fate = rep_str(m, "fate");
+
+		add_verdict(r, g_strdup_printf("mutant %s", rep_str(m, "name")),
+			    !strcmp(fate, "killed") ? "pass" : !strcmp(fate, "survived") ? "fail" :
+			    !strcmp(fate, "broken") ? "broken" : "skip",
+			    g_strdup_printf("%s: %s", fate, *rep_str(m, "reason") ?
+					    rep_str(m, "reason") : rep_str(m, "survives")));
+	}
+}
+
+static void all_verdicts(struct rep *r)
+{
+	json_t *gate = json_object_get(r->run, "gate"), *q;
+	json_t *mutants = json_object_get(r->run, "mutants");
+	size_t i;
+
+	json_array_foreach(json_object_get(r->run, "requires"), i, q)
+		add_verdict(r, g_strdup_printf("required %s", rep_str(q, "glob")),
+			    rep_bool(q, "ran") ? "pass" : "fail",
+			    g_strdup(rep_bool(q, "ran") ? "it ran" :
+				     "it was required, and was skipped or did not run"));
+	r->compared = json_is_object(gate) || json_is_object(mutants);
+	gate_verdicts(r, gate);
+	mutant_verdicts(r, mutants);
 }
 
 bool rep_write(const struct rep *r, const char *name, const GString *text, GError **err)
@@ -341,6 +464,7 @@ struct rep *rep_new(json_t *run, const char *dir, GError **err)
 	r->nr_kernels = json_array_size(r->kernels);
 	r->rows = g_ptr_array_new_with_free_func(row_free);
 	r->groups = g_ptr_array_new_with_free_func(group_free);
+	r->verdicts = g_ptr_array_new_with_free_func(verdict_free);
 	r->index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	json_array_foreach(r->kernels, i, o)
 		if (!json_is_object(o) && !bad(err, dir, "kernel", i))
@@ -352,6 +476,7 @@ struct rep *rep_new(json_t *run, const char *dir, GError **err)
 		if (!add_case(r, o) && !bad(err, dir, "case", i))
 			goto fail;
 	group_all(r);
+	all_verdicts(r);
 	return r;
 fail:
 	rep_free(r);

@@ -43,6 +43,17 @@ struct rep_group {
 };
 
 /**
+ * struct rep_verdict - a line of the run's own: a required test, a case of a
+ * gate, a mutant
+ * @word:	"pass", "fail", "broken" or "skip"
+ */
+struct rep_verdict {
+	char *name;
+	const char *word;
+	char *reason;
+};
+
+/**
  * struct rep - run.json, checked and counted; strings are borrowed from it
  * @rows:	struct rep_row *, in the order in which they ran
  */
@@ -53,6 +64,8 @@ struct rep {
 	size_t nr_kernels;
 	GPtrArray *rows;
 	GPtrArray *groups;		/* struct rep_group *, by kernel, then in order */
+	GPtrArray *verdicts;		/* struct rep_verdict * */
+	bool compared;			/* results are judged against each other, not one by one */
 	GHashTable *index;
 	int pass, fail, skip, broken, splats, splats_allowed;
 };
@@ -85,6 +98,13 @@ const char *rep_meaning(const struct rep *r, const json_t *c);
  * was lost.  @reason: one line, g_free() it.
  */
 const char *rep_boot_result(const json_t *boot, char **reason);
+/*
+ * How CI forms show a result so that they are red where the run is, and only
+ * there: what a known issue allows, and what a gate or a hunt for mutants
+ * judges by comparison, is a skip that says so.  @reason: g_free() it.
+ */
+const char *rep_shown(const struct rep *r, const json_t *c, char **reason);
+const char *rep_boot_shown(const struct rep *r, const json_t *boot, char **reason);
 /* Name of a case within its test, and of its test; g_free() them */
 char *rep_test_name(const json_t *c);
 const char *rep_case_name(const json_t *c);

@@ -56,11 +56,21 @@ static void figure_free(void *data)
 	g_free(f);
 }
 
+static const char control[] = ".control";
+
+/* The case that left an artifact named @name; its negative control has one of its own */
 static const json_t *case_of(const struct rep_group *g, const char *name)
 {
-	for (guint i = 0; i < g->cases->len; i++)
-		if (!strcmp(rep_str(g->cases->pdata[i], "name"), name))
+	gsize len = strlen(name);
+
+	if (g_str_has_suffix(name, control))
+		len -= strlen(control);
+	for (guint i = 0; i < g->cases->len; i++) {
+		const char *s = rep_str(g->cases->pdata[i], "name");
+
+		if (strlen(s) == len && !strncmp(s, name, len))
 			return g->cases->pdata[i];
+	}
 	return NULL;
 }
 
@@ -69,7 +79,8 @@ static bool is_bad(const json_t *c)
 	return c && (!strcmp(rep_str(c, "result"), "fail") || !strcmp(rep_str(c, "result"), "broken"));
 }
 
-static void collect(struct figures *f, const struct rep_group *g, bool bad)
+/* Rank 0 are the bad ones, 1 the good, 2 the controls */
+static void collect(struct figures *f, const struct rep_group *g, int rank)
 {
 	json_t *a;
 	size_t i;
@@ -86,7 +97,7 @@ static void collect(struct figures *f, const struct rep_group *g, bool bad)
 				continue;
 			name = g_strndup(path, strlen(path) - strlen(suffixes[k]));
 			c = case_of(g, name);
-			if (is_bad(c) != bad) {
+			if (rank != (g_str_has_suffix(name, control) ? 2 : !is_bad(c))) {
 				g_free(name);
 				continue;
 			}
@@ -98,7 +109,7 @@ static void collect(struct figures *f, const struct rep_group *g, bool bad)
 			fig->plot = -1;
 			g_ptr_array_add(f->all, fig);
 			f->seen[k]++;
-			if (c && k != GENS)
+			if (c && k != GENS && !g_str_has_suffix(name, control))
 				g_hash_table_insert(f->of_case, (void *)c,
 						    GINT_TO_POINTER(f->all->len));
 		}
@@ -131,10 +142,10 @@ struct figures *figures_new(const struct rep *r)
 	f->all = g_ptr_array_new_with_free_func(figure_free);
 	f->runs = g_ptr_array_new_with_free_func(g_free);
 	f->of_case = g_hash_table_new(NULL, NULL);
-	for (int bad = 1; bad >= 0; bad--)
+	for (int rank = 0; rank <= 2; rank++)
 		for (guint i = 0; i < r->groups->len; i++)
 			if (((struct rep_group *)r->groups->pdata[i])->boot)
-				collect(f, r->groups->pdata[i], bad);
+				collect(f, r->groups->pdata[i], rank);
 	collect_runs(f);
 	return f;
 }
@@ -290,17 +301,19 @@ bool figures_draw(struct figures *f, GError **err)
 
 static void caption(const struct figures *f, const struct figure *fig, GString *out)
 {
-	const char *word = fig->c ? rep_str(fig->c, "result") : "";
+	bool negative = g_str_has_suffix(fig->name, control);
+	const char *word = fig->c && !negative ? rep_str(fig->c, "result") : "";
 	json_t *auc = json_object_get(json_object_get(fig->c, "metrics"), "auc");
 
 	g_string_append(out, "<figcaption>");
 	if (*word)
 		html_element(out, "span", html_class(word), word);
 	g_string_append(out, " <b>");
-	html_text(out, "%s", fig->name);
+	html_text(out, "%.*s", (int)(strlen(fig->name) - (negative ? strlen(control) : 0)),
+		  fig->name);
 	g_string_append(out, "</b> ");
-	html_text(out, "on %s, machine %s", rep_label(f->r, fig->group->kernel), fig->group->name);
-	if (json_is_number(auc))
+	html_text(out, "%son %s, machine %s", negative ? "negative control (walk off: must be blind) " : "", rep_label(f->r, fig->group->kernel), fig->group->name);
+	if (json_is_number(auc) && !negative)
 		html_text(out, ", AUC %.3f", json_number_value(auc));
 	g_string_append(out, "</figcaption>\n");
 }

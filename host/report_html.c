@@ -94,7 +94,8 @@ const char *html_class(const char *word)
 		{ "fixed", "pass" }, { "still passing", "pass" }, { "regressed", "fail" },
 		{ "still failing", "fail" }, { "not fixed", "fail" }, { "flaky", "broken" },
 		{ "not reproduced", "fail" }, { "inconclusive", "broken" }, { "killed", "pass" },
-		{ "caught", "pass" }, { "survived", "fail" }, { "equivalent", "skip" },
+		{ "caught", "pass" }, { "survived", "fail" }, { "explained", "skip" },
+		{ "identical", "skip" }, { "worse", "fail" }, { "better", "pass" },
 		{ "skipped", "skip" }, { "build error", "broken" },
 	};
 
@@ -147,8 +148,9 @@ static void head(struct page *p)
 	raw(p, "</p>\n");
 	if (!rep_bool(run, "complete"))
 		raw(p, "<p class=\"verdict broken\">The run was not completed: what follows is partial.</p>\n");
-	g_string_append_printf(p->out, "<div class=\"counts\"><span class=\"pass\">%d pass</span><span class=\"fail\">%d fail</span><span class=\"broken\">%d broken</span><span class=\"skip\">%d skip</span><span>%d splats</span></div>\n</header>\n",
-			       p->r->pass, p->r->fail, p->r->broken, p->r->skip, p->r->splats);
+	g_string_append_printf(p->out, "<div class=\"counts\"><span class=\"pass\">%d pass</span><span class=\"fail\">%d fail</span><span class=\"broken\">%d broken</span><span class=\"skip\">%d skip</span><span>%d splats</span>%s</div>\n</header>\n",
+			       p->r->pass, p->r->fail, p->r->broken, p->r->skip, p->r->splats,
+			       p->r->compared ? "<span class=\"soft\">on all kernels, also those that must fail</span>" : "");
 	g_free(verdict);
 	g_free(time);
 }
@@ -227,6 +229,14 @@ static void failure(struct page *p, const struct rep_row *row, size_t k, int id)
 	g_free(text);
 }
 
+/* A kernel that is there to fail: base of a gate, mutant */
+static bool meant_to_fail(const struct page *p, size_t k)
+{
+	const char *role = rep_str(json_array_get(p->r->kernels, k), "role");
+
+	return p->r->compared && (!strcmp(role, "base") || !strcmp(role, "mutant"));
+}
+
 /* Number what failed, so that the matrix can point to it */
 static int number_failures(struct page *p)
 {
@@ -239,7 +249,7 @@ static int number_failures(struct page *p)
 
 			for (size_t k = 0; k < p->r->nr_kernels; k++)
 				if (!strcmp(rep_cell_word(&row->cells[k]), words[w]) &&
-				    n < FAILURES_MAX)
+				    !meant_to_fail(p, k) && n < FAILURES_MAX)
 					g_hash_table_insert(p->failure_ids, &row->cells[k],
 							    GINT_TO_POINTER(++n));
 		}
@@ -261,7 +271,8 @@ static void failures(struct page *p)
 				int id = GPOINTER_TO_INT(g_hash_table_lookup(p->failure_ids,
 									     &row->cells[k]));
 
-				if (strcmp(rep_cell_word(&row->cells[k]), words[w]))
+				if (strcmp(rep_cell_word(&row->cells[k]), words[w]) ||
+				    meant_to_fail(p, k))
 					continue;
 				all++;
 				if (id)
@@ -273,7 +284,8 @@ static void failures(struct page *p)
 		g_string_append_printf(p->out, "<p class=\"note\">%d more are in the matrix.</p>\n",
 				       all - FAILURES_MAX);
 	if (!all)
-		raw(p, "<p>No case failed or broke.</p>\n");
+		raw(p, p->r->compared ? "<p>No case failed or broke on a kernel that must pass.</p>\n" :
+		       "<p>No case failed or broke.</p>\n");
 	raw(p, "</section>\n");
 }
 
@@ -616,14 +628,21 @@ static void origins(struct page *p)
 
 /* ---- what other verbs add ---- */
 
+static void html_any(GString *out, const json_t *v)
+{
+	html_value(out, v, 0);
+}
+
 static const struct {
 	const char *key, *title, *about;
+	void (*show)(GString *out, const json_t *v);
 } extras[] = {
 	{ "gate", "Gate",
-	  "Base and patched kernel side by side: what the series fixes, and what it breaks." },
+	  "Base and patched kernel side by side: what the series fixes, and what it breaks.",
+	  html_gate },
 	{ "mutants", "Mutants",
-	  "Kernels broken on purpose: a test that lets one pass would miss that bug." },
-	{ "bench", "Benchmark", "Workloads on each kernel." },
+	  "Kernels broken on purpose: a test that lets one pass would miss that bug.", html_mutants },
+	{ "bench", "Benchmark", "Workloads on each kernel.", html_any },
 };
 
 static void extra(struct page *p, gsize i)
@@ -634,7 +653,7 @@ static void extra(struct page *p, gsize i)
 		return;
 	g_string_append_printf(p->out, "<section id=\"%s\"><h2>%s</h2>\n<p>%s</p>\n", extras[i].key,
 			       extras[i].title, extras[i].about);
-	html_value(p->out, v, 0);
+	extras[i].show(p->out, v);
 	raw(p, "</section>\n");
 }
 

@@ -37,4 +37,10 @@ void figures_free(struct figures *f);
 /* A JSON value laid out for people: objects as lists, lists of objects as tables */
 void html_value(GString *out, const json_t *value, int depth);
 
+/* ---- report_compare.c ---- */
+
+/* run["gate"] and run["mutants"] */
+void html_gate(GString *out, const json_t *gate);
+void html_mutants(GString *out, const json_t *mutants);
+
 #endif /* MMGATE_REPORT_HTML_H */

@@ -93,14 +93,6 @@ static void text(struct junit *j, const char *s, gsize len, gsize max)
 	g_free(t);
 }
 
-/* Result that the report shows: what a known issue allows is shown as skipped */
-static const char *shown(const json_t *c)
-{
-	const char *word = rep_str(c, "result");
-
-	return *rep_str(c, "allowed") && strcmp(word, "pass") ? "skip" : word;
-}
-
 static void count(struct counts *n, const char *word)
 {
 	n->tests++;
@@ -109,18 +101,18 @@ static void count(struct counts *n, const char *word)
 	n->skipped += !strcmp(word, "skip");
 }
 
-static struct counts count_group(const struct rep_group *g)
+static struct counts count_group(const struct rep *r, const struct rep_group *g)
 {
 	struct counts n = { 0 };
+	char *reason;
 
 	for (guint i = 0; i < g->cases->len; i++) {
-		count(&n, shown(g->cases->pdata[i]));
+		count(&n, rep_shown(r, g->cases->pdata[i], &reason));
+		g_free(reason);
 		n.time += MAX(rep_num(g->cases->pdata[i], "duration_s"), 0);
 	}
 	if (g->boot) {
-		char *reason;
-
-		count(&n, rep_boot_result(g->boot, &reason));
+		count(&n, rep_boot_shown(r, g->boot, &reason));
 		g_free(reason);
 		n.time = rep_num(g->boot, "duration_s");
 	}
@@ -211,15 +203,12 @@ static void testcase_start(struct junit *j, const struct rep_group *g, const cha
 static void case_element(struct junit *j, const struct rep_group *g, const json_t *c)
 {
 	char *test = rep_test_name(c), *reason;
+	const char *word;
 	GString *body = case_text(c);
 
 	testcase_start(j, g, test, rep_case_name(c), rep_num(c, "duration_s"));
-	if (!strcmp(shown(c), rep_str(c, "result")))
-		reason = g_strdup(rep_str(c, "reason"));
-	else
-		reason = g_strdup_printf("known issue %s: %s: %s", rep_str(c, "allowed"),
-					 rep_str(c, "result"), rep_str(c, "reason"));
-	outcome(j, shown(c), reason, body->str);
+	word = rep_shown(j->r, c, &reason);
+	outcome(j, word, reason, body->str);
 	end(j);
 	g_string_free(body, TRUE);
 	g_free(reason);
@@ -230,7 +219,7 @@ static void boot_element(struct junit *j, const struct rep_group *g)
 {
 	GString *body = g_string_new(NULL);
 	char *reason;
-	const char *word = rep_boot_result(g->boot, &reason);
+	const char *word = rep_boot_shown(j->r, g->boot, &reason);
 	json_t *s;
 	size_t i;
 
@@ -297,7 +286,7 @@ static void suite_attrs(struct junit *j, const char *name, const char *package, 
 
 static void suite(struct junit *j, const struct rep_group *g, int id)
 {
-	struct counts n = count_group(g);
+	struct counts n = count_group(j->r, g);
 	const char *label = rep_label(j->r, g->kernel), *started = rep_str(g->boot, "started");
 	char *name = g_strdup_printf("%s %s", label, g->name);
 
@@ -313,29 +302,31 @@ static void suite(struct junit *j, const struct rep_group *g, int id)
 	g_free(name);
 }
 
-/* --require: tests that had to run, so that a skip is not green */
-static void required(struct junit *j, int id)
+/* The run's own lines: required tests, cases of a gate, mutants */
+static void verdicts(struct junit *j, int id)
 {
-	json_t *list = json_object_get(j->r->run, "requires"), *q;
+	GPtrArray *all = j->r->verdicts;
 	struct counts n = { 0 };
-	size_t i;
 
-	if (!json_array_size(list))
+	if (!all->len)
 		return;
-	json_array_foreach(list, i, q)
-		count(&n, rep_bool(q, "ran") ? "pass" : "fail");
+	for (guint i = 0; i < all->len; i++)
+		count(&n, ((struct rep_verdict *)all->pdata[i])->word);
 	start(j, "testsuite");
-	suite_attrs(j, "required", "required", id, rep_str(j->r->run, "started"), &n);
+	suite_attrs(j, "verdict", "verdict", id, rep_str(j->r->run, "started"), &n);
 	start(j, "properties");
 	end(j);
-	json_array_foreach(list, i, q) {
+	for (guint i = 0; i < all->len; i++) {
+		struct rep_verdict *v = all->pdata[i];
+		char *cut = g_strndup(v->name, NAME_BYTES);
+
 		start(j, "testcase");
-		attr(j, "classname", "required", "");
-		attr(j, "name", rep_str(q, "glob"), "unnamed");
+		attr(j, "classname", "verdict", "");
+		attr(j, "name", cut, "unnamed");
 		attr_time(j, 0);
-		outcome(j, rep_bool(q, "ran") ? "pass" : "fail",
-			"it was required, and did not run", "");
+		outcome(j, v->word, v->reason, v->reason);
 		end(j);
+		g_free(cut);
 	}
 	start(j, "system-out");
 	end(j);
@@ -371,7 +362,7 @@ bool report_junit(json_t *run, const char *dir, GError **err)
 	start(&j, "testsuites");
 	for (i = 0; i < j.r->groups->len; i++)
 		suite(&j, j.r->groups->pdata[i], i);
-	required(&j, i);
+	verdicts(&j, i);
 	end(&j);
 	j.bad |= xmlTextWriterEndDocument(j.w) < 0;
 	xmlFreeTextWriter(j.w);

@@ -76,10 +76,10 @@ static void diag(GString *out, int depth, const char *what, const char *s)
 	g_free(text);
 }
 
-static void case_lines(GString *out, int depth, guint n, const json_t *c)
+static const char *case_lines(GString *out, int depth, guint n, const struct rep *r, const json_t *c)
 {
-	char *name = name_of(rep_case_name(c));
-	const char *word = rep_str(c, "result"), *key;
+	char *name = name_of(rep_case_name(c)), *why;
+	const char *word, *key;
 	json_t *v;
 	size_t i;
 
@@ -98,17 +98,11 @@ static void case_lines(GString *out, int depth, guint n, const json_t *c)
 	diag(out, depth, "reason", rep_str(c, "reason"));
 	if (*rep_str(c, "allowed"))
 		diag(out, depth, "known issue", rep_str(c, "allowed"));
-	/* a known issue is no news: TODO is TAP's word for it, but readers differ, so skip */
-	if (*rep_str(c, "allowed") && strcmp(word, "pass")) {
-		char *why = g_strdup_printf("known issue %s: %s: %s", rep_str(c, "allowed"), word,
-					    rep_str(c, "reason"));
-
-		result(out, depth, n, name, "skip", why);
-		g_free(why);
-	} else {
-		result(out, depth, n, name, word, rep_str(c, "reason"));
-	}
+	word = rep_shown(r, c, &why);
+	result(out, depth, n, name, word, why);
+	g_free(why);
 	g_free(name);
+	return word;
 }
 
 /* Worst of the two words */
@@ -122,37 +116,31 @@ static const char *worse(const char *a, const char *b)
 	return "broken";
 }
 
-static const char *case_word(const json_t *c)
-{
-	return *rep_str(c, "allowed") && strcmp(rep_str(c, "result"), "pass") ? "skip" :
-	       rep_str(c, "result");
-}
-
 static void level_result(GString *out, int depth, guint n, const char *name, const char *word)
 {
 	result(out, depth, n, name, word, !strcmp(word, "skip") ? "all were skipped" :
 	       "see above");
 }
 
-static const char *test_level(GString *out, int depth, guint n, const char *test, GPtrArray *cases)
+static const char *test_level(GString *out, int depth, guint n, const struct rep *r,
+			      const char *test, GPtrArray *cases)
 {
 	const char *word = "skip";
 	char *name = name_of(test);
 
 	open_level(out, depth + 1, name, cases->len);
-	for (guint i = 0; i < cases->len; i++) {
-		case_lines(out, depth + 1, i + 1, cases->pdata[i]);
-		word = worse(word, case_word(cases->pdata[i]));
-	}
+	for (guint i = 0; i < cases->len; i++)
+		word = worse(word, case_lines(out, depth + 1, i + 1, r, cases->pdata[i]));
 	level_result(out, depth, n, name, word);
 	g_free(name);
 	return word;
 }
 
-static const char *boot_line(GString *out, int depth, guint n, const json_t *boot)
+static const char *boot_line(GString *out, int depth, guint n, const struct rep *r,
+			     const json_t *boot)
 {
 	char *reason;
-	const char *word = rep_boot_result(boot, &reason);
+	const char *word = rep_boot_shown(r, boot, &reason);
 	json_t *s;
 	size_t i;
 
@@ -191,7 +179,8 @@ static GPtrArray *tests_of(const struct rep_group *g, GPtrArray *names)
 	return lists;
 }
 
-static const char *machine_level(GString *out, int depth, guint n, const struct rep_group *g)
+static const char *machine_level(GString *out, int depth, guint n, const struct rep *r,
+				 const struct rep_group *g)
 {
 	GPtrArray *names = g_ptr_array_new_with_free_func(g_free), *lists = tests_of(g, names);
 	char *name = name_of(g->name);
@@ -200,13 +189,13 @@ static const char *machine_level(GString *out, int depth, guint n, const struct 
 
 	open_level(out, depth + 1, name, lists->len + (g->boot ? 1 : 0));
 	if (g->boot) {
-		const char *boot = boot_line(out, depth + 1, ++at, g->boot);
+		const char *boot = boot_line(out, depth + 1, ++at, r, g->boot);
 
 		if (strcmp(boot, "pass") || !lists->len)
 			word = worse(word, boot);
 	}
 	for (guint i = 0; i < lists->len; i++)
-		word = worse(word, test_level(out, depth + 1, ++at, names->pdata[i],
+		word = worse(word, test_level(out, depth + 1, ++at, r, names->pdata[i],
 					      lists->pdata[i]));
 	level_result(out, depth, n, name, word);
 	g_ptr_array_unref(lists);
@@ -233,7 +222,7 @@ static void kernel_level(GString *out, guint n, const struct rep *r, size_t k)
 		struct rep_group *g = r->groups->pdata[i];
 
 		if (g->kernel == k)
-			word = worse(word, machine_level(out, 1, ++at, g));
+			word = worse(word, machine_level(out, 1, ++at, r, g));
 	}
 	level_result(out, 0, n, name, word);
 	g_free(name);
@@ -250,28 +239,25 @@ static void kernel_level(GString *out, guint n, const struct rep *r, size_t k)
 bool report_tap(json_t *run, const char *dir, GError **err)
 {
 	struct rep *r = rep_new(run, dir, err);
-	json_t *requires, *q;
 	GString *out;
 	size_t i;
 	bool ok;
 
 	if (!r)
 		return false;
-	requires = json_object_get(run, "requires");
 	out = g_string_new(NULL);
-	open_level(out, 0, NULL, r->nr_kernels + json_array_size(requires));
+	open_level(out, 0, NULL, r->nr_kernels + r->verdicts->len);
 	diag(out, 0, "run", rep_str(run, "id"));
 	diag(out, 0, "verdict", rep_str(run, "reason"));
 	for (i = 0; i < r->nr_kernels; i++)
 		kernel_level(out, i + 1, r, i);
-	json_array_foreach(requires, i, q) {
-		char *text = g_strdup_printf("required %s", rep_str(q, "glob"));
-		char *name = name_of(text);
+	for (i = 0; i < r->verdicts->len; i++) {
+		struct rep_verdict *v = r->verdicts->pdata[i];
+		char *name = name_of(v->name);
 
-		result(out, 0, r->nr_kernels + i + 1, name, rep_bool(q, "ran") ? "pass" : "fail",
-		       "");
+		diag(out, 0, "reason", v->reason);
+		result(out, 0, r->nr_kernels + i + 1, name, v->word, v->reason);
 		g_free(name);
-		g_free(text);
 	}
 	ok = rep_write(r, "results.tap", out, err);
 	g_string_free(out, TRUE);

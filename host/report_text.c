@@ -86,30 +86,6 @@ static void head(struct text *t)
 		para(t, 0, "The run was not completed: what follows is partial.");
 }
 
-/* "on 6.1.170 and 6.12.117, machine default" */
-static void where(struct text *t, const struct rep_row *row, const char *label)
-{
-	paraf(t, 6, "on %s, machine %s", label, *row->machine ? row->machine : "host");
-}
-
-static void numbers(struct text *t, json_t *c)
-{
-	GString *line = g_string_new(NULL);
-	const char *key;
-	json_t *v;
-	int n = 0;
-
-	json_object_foreach(json_object_get(c, "metrics"), key, v) {
-		if (!json_is_number(v) || n++ >= 12)
-			continue;
-		g_string_append_printf(line, "%s%s=%g", line->len ? " " : "", key,
-				       json_number_value(v));
-	}
-	if (line->len)
-		paraf(t, 6, "measured: %s", line->str);
-	g_string_free(line, TRUE);
-}
-
 /* Said once for neighbours that mean the same */
 static void meaning(struct text *t, json_t *c)
 {
@@ -126,6 +102,9 @@ static void failure(struct text *t, const struct rep_row *row, size_t k)
 	const char *word = rep_cell_word(cell);
 	json_t *c = rep_cell_case(cell);
 	char *name = mmg_clean(row->name, -1, 200), *text = rep_cell_text(cell);
+	char *place = g_strdup_printf("on %s, machine %s", rep_label(t->r, k),
+				      *row->machine ? row->machine : "host");
+	char *where = mmg_clean(place, -1, 120);
 
 	g_string_append(t->out, "  ");
 	paint(t, paint_of(word));
@@ -135,14 +114,16 @@ static void failure(struct text *t, const struct rep_row *row, size_t k)
 	paint(t, BOLD);
 	g_string_append(t->out, name);
 	paint(t, PLAIN);
-	g_string_append_c(t->out, '\n');
-	where(t, row, rep_label(t->r, k));
+	if (4 + text_width(text) + text_width(name) + text_width(where) > t->width)
+		g_string_append(t->out, "\n     ");
+	g_string_append_printf(t->out, " %s\n", where);
 	if (*rep_str(c, "reason"))
 		para(t, 6, rep_str(c, "reason"));
-	numbers(t, c);
 	meaning(t, c);
 	if (*rep_str(c, "allowed"))
 		paraf(t, 6, "known issue: %s", rep_str(c, "allowed"));
+	g_free(where);
+	g_free(place);
 	g_free(name);
 	g_free(text);
 }

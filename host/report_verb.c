@@ -154,7 +154,13 @@ void report_annotations(json_t *run)
 	r = rep_new(run, ".", NULL);
 	if (!r)
 		return;
-	for (guint row = 0; row < r->rows->len; row++)
+	for (guint i = 0; i < r->verdicts->len; i++) {
+		struct rep_verdict *v = r->verdicts->pdata[i];
+
+		if ((!strcmp(v->word, "fail") || !strcmp(v->word, "broken")) && left-- > 0)
+			annotate("error", v->name, v->reason);
+	}
+	for (guint row = 0; row < r->rows->len && !r->compared; row++)
 		for (size_t k = 0; k < r->nr_kernels; k++)
 			annotate_row(r, r->rows->pdata[row], k, &left);
 	json_array_foreach(r->boots, i, b)

@@ -25,9 +25,13 @@ static char *shell_plan(const struct cli *cli, const struct kernel *k, const cha
 {
 	char *cwd = g_get_current_dir();
 	GString *s = g_string_new("hostroot host /newroot\nenv TERM=linux\n");
+	char *note = g_build_filename(built, "objects", NULL), *objects = NULL;
 	guint i;
 
-	g_string_append_printf(s, "env KSRC=%s\nenv OUTPUT=%s\nshell %s", k->ksrc, built, cwd);
+	g_file_get_contents(note, &objects, NULL, NULL);
+	g_string_append_printf(s, "env KSRC=%s\nenv OUTPUT=%s\nshell %s", k->ksrc, objects ?: built, cwd);
+	g_free(objects);
+	g_free(note);
 	for (i = 0; i < cli->args->len; i++)
 		g_string_append_printf(s, " %s", (char *)cli->args->pdata[i]);
 	g_string_append_c(s, '\n');

@@ -48,9 +48,7 @@ struct params {
 struct run {
 	const struct params *p;
 	bool walk;
-	struct lab lab;
-	struct guest guest;
-	struct region region;
+	struct stage s;
 	u8 *age;
 	u16 *rank;
 	unsigned int steps;
@@ -77,14 +75,6 @@ static void phase(const char *what)
 	mmg_doing("%s", what);
 }
 
-static void touch(struct run *run, const u32 *list, size_t n, bool write)
-{
-	if (run->p->host)
-		region_touch(&run->region, list, n, write);
-	else
-		guest_touch(&run->guest, 0, list, n, write);
-}
-
 static size_t region_bytes(const struct params *p)
 {
 	/* enough huge pages for an order to show */
@@ -95,46 +85,32 @@ static size_t region_bytes(const struct params *p)
 
 static void set_up(struct run *run)
 {
-	size_t bytes = region_bytes(run->p), n;
-	u32 *all;
-	u64 listed;
+	struct stage_opts o = {
+		.name = run->walk ? "order" : "control",
+		.backing = run->p->backing,
+		.host = run->p->host,
+		.bytes = region_bytes(run->p),
+	};
+	size_t n;
 
 	/* the control needs fewer pages: blind is blind */
 	if (!run->walk && run->p->backing != BACK_THP)
-		bytes /= 4;
+		o.bytes /= 4;
 	phase("setting up");
-	lab_create(&run->lab, run->walk ? "order" : "control");
-	if (!run->p->host)
-		guest_create(&run->guest, 1, bytes);
-	region_create(&run->region, run->p->backing, bytes, 0);
-	if (!run->p->host)
-		guest_set_memory(&run->guest, &run->region, 1, 0);
-	lab_enter(&run->lab);
-
-	n = run->region.units;
+	stage_create(&run->s, &o);
+	n = run->s.r.units;
 	run->age = calloc(n, sizeof(*run->age));
 	run->rank = calloc(n, sizeof(*run->rank));
-	all = list_all(n, 0);
-	label_stratified(run->age, all, n, 2, mmg_opts.seed + run->walk);
+	label_stratified(run->age, run->s.all, n, 2, mmg_opts.seed + run->walk);
 	phase("faulting the region in");
-	touch(run, all, n, true);
-	free(all);
-
-	phase("checking the preconditions");
-	region_check_resident(&run->region);
-	memcg_drain_lru();
-	lab_read(&run->lab, false);
-	listed = lab_total(&run->lab, LRU_GEN_ANON);
-	if (listed < run->region.pages || listed > run->region.pages * 5 / 4)
-		mmg_broken("precondition: %llu anon pages of the group are on the lists, %zu were faulted in",
-			   (unsigned long long)listed, run->region.pages);
+	stage_populate(&run->s);
 }
 
 static void show_gens(struct run *run, const char *when)
 {
-	const struct lab *lab = &run->lab;
+	const struct lab *lab = &run->s.lab;
 
-	lab_read(&run->lab, mmg_opts.verbose);
+	lab_read(&run->s.lab, mmg_opts.verbose);
 	if (mmg_opts.verbose)
 		mmg_info("%s: anon -3..0: %llu %llu %llu %llu, walk: %lld leaves, %lld young", when,
 			 (unsigned long long)lab_pages(lab, 3, LRU_GEN_ANON),
@@ -147,17 +123,17 @@ static void show_gens(struct run *run, const char *when)
 static void age_rounds(struct run *run)
 {
 	size_t n;
-	u32 *hot = list_where(run->age, run->region.units, 0, &n);
+	u32 *hot = list_where(run->age, run->s.r.units, 0, &n);
 	int round;
 
 	phase("aging");
-	lab_age(&run->lab, true);
+	lab_age(&run->s.lab, true);
 	show_gens(run, "after the first aging");
 	for (round = 0; round < ROUNDS; round++) {
-		touch(run, hot, n, false);
-		lab_age(&run->lab, true);
+		stage_touch(&run->s, hot, n, false);
+		lab_age(&run->s.lab, true);
 		show_gens(run, "after touching the hot half and aging");
-		lab_log(&run->lab, round);
+		lab_log(&run->s.lab, round);
 	}
 	free(hot);
 }
@@ -165,7 +141,7 @@ static void age_rounds(struct run *run)
 /* Units that are absent now and were not before left in this step */
 static size_t take_ranks(struct run *run, unsigned int step)
 {
-	struct region *r = &run->region;
+	struct region *r = &run->s.r;
 	size_t i, left;
 
 	left = r->units - region_read(r);
@@ -178,7 +154,7 @@ static size_t take_ranks(struct run *run, unsigned int step)
 
 static void reclaim_in_steps(struct run *run)
 {
-	struct region *r = &run->region;
+	struct region *r = &run->s.r;
 	size_t cold = 0, left = 0, i, target;
 	unsigned int step;
 	u64 bytes;
@@ -191,7 +167,7 @@ static void reclaim_in_steps(struct run *run)
 		target = cold * step / run->steps;
 		if (left < target) {
 			bytes = (target - left) * r->unit * r->page_size;
-			memcg_reclaim(&run->lab.cg, bytes, NULL);
+			memcg_reclaim(&run->s.lab.cg, bytes, NULL);
 		}
 		left = take_ranks(run, step);
 	}
@@ -209,14 +185,14 @@ static void write_order(const struct run *run)
 	if (!f)
 		return;
 	fprintf(f, "page\tage\tstep\tnsteps\n");
-	for (i = 0; i < run->region.units; i++)
+	for (i = 0; i < run->s.r.units; i++)
 		fprintf(f, "%zu\t%u\t%u\t%u\n", i, run->age[i], run->rank[i], run->steps);
 	fclose(f);
 }
 
 static void measure(struct run *run)
 {
-	struct order o = { .n = run->region.units, .age = run->age, .rank = run->rank,
+	struct order o = { .n = run->s.r.units, .age = run->age, .rank = run->rank,
 			   .nr_ranks = run->steps + 1 };
 
 	run->auc = order_auc(&o);
@@ -241,10 +217,7 @@ static void experiment(struct run *run, const struct params *p, bool walk)
 	reclaim_in_steps(run);
 	measure(run);
 	phase("tearing down");
-	if (!p->host)
-		guest_destroy(&run->guest);
-	region_destroy(&run->region);
-	lab_destroy(&run->lab);
+	stage_destroy(&run->s);
 	free(run->age);
 	free(run->rank);
 	lab_set_walk(true);
@@ -256,7 +229,8 @@ static bool blind(double auc)
 	return auc >= BLIND_LOW && auc <= BLIND_HIGH;
 }
 
-/* Walk off: nothing tells hot from cold, so anything but blind means that the
+/*
+ * Walk off: nothing tells hot from cold, so anything but blind means that the
  * experiment measures something else than what the walk saw.
  */
 static double run_control(const struct params *p)
@@ -266,8 +240,8 @@ static double run_control(const struct params *p)
 	experiment(&run, p, false);
 	mmg_metric("control_auc", run.auc);
 	if (!blind(run.auc))
-		mmg_broken("negative control: with the walk off AUC is %.3f (hot %zu, cold %zu evicted), not %.1f to %.1f",
-			   run.auc, run.hot_evicted, run.cold_evicted, BLIND_LOW, BLIND_HIGH);
+		mmg_broken("control: AUC %.3f with the walk off, hot %zu, cold %zu gone: not blind",
+			   run.auc, run.hot_evicted, run.cold_evicted);
 	return run.auc;
 }
 
@@ -286,6 +260,7 @@ static void order_case(const struct mmg_case *c)
 	const char *who = p->host ? "host" : "guest";
 	static struct run run;
 	double control = NAN;
+	char text[200];
 
 	if (!p->host)
 		guest_require();
@@ -294,15 +269,17 @@ static void order_case(const struct mmg_case *c)
 	report(&run);
 	if (!p->host)
 		control = run_control(p);
+	snprintf(text, sizeof(text), "AUC %.3f, hot %zu and cold %zu of %zu each evicted", run.auc,
+		 run.hot_evicted, run.cold_evicted, run.cold);
+	if (!p->host)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 ", AUC %.3f with the walk off", control);
 	if ((run.hot_evicted + run.cold_evicted) * 2 < run.cold)
 		mmg_fail("memory.reclaim of the cold half evicted hot %zu and cold %zu of %zu each",
 			 run.hot_evicted, run.cold_evicted, run.cold);
 	if (!(run.auc >= AUC_GOOD))
-		mmg_fail("%s: AUC %.3f for %s touches: hot %zu, cold %zu of %zu each evicted in %u steps (control %.3f)",
-			 blind(run.auc) ? "blind" : "misordered", run.auc, who, run.hot_evicted,
-			 run.cold_evicted, run.cold, run.steps, control);
-	mmg_pass("AUC %.3f for %s touches: hot %zu, cold %zu of %zu each evicted in %u steps (control %.3f)",
-		 run.auc, who, run.hot_evicted, run.cold_evicted, run.cold, run.steps, control);
+		mmg_fail("%s to the %s: %s", blind(run.auc) ? "blind" : "misordered", who, text);
+	mmg_pass("%s's order kept: %s", who, text);
 }
 
 static const struct params guest_4k = { .backing = BACK_ANON };

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -24,7 +26,8 @@
 #endif
 
 /* Run by main() through a constructor in the library, from 6.4 on; see libkvm.mk */
-void __attribute((weak)) kvm_selftest_init(void);
+#pragma weak kvm_selftest_init
+void kvm_selftest_init(void);
 
 const char *const lab_settings[] = {
 	LRU_GEN_ENABLED,
@@ -41,6 +44,10 @@ const char *const lab_settings[] = {
 	"/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
 	NULL
 };
+
+/* One access, not optimized away */
+#define TOUCH_READ(p)		((void)__atomic_load_n((u64 *)(p), __ATOMIC_RELAXED))
+#define TOUCH_WRITE(p, v)	__atomic_store_n((u64 *)(p), (v), __ATOMIC_RELAXED)
 
 /* --- memory -------------------------------------------------------------------- */
 
@@ -85,7 +92,7 @@ static int make_file(size_t bytes)
 			unlink(path);
 	}
 	if (fd < 0)
-		mmg_skip("no disk filesystem to write to on /mnt/data (machine \"data-disk\") or /var/tmp");
+		mmg_skip("no disk filesystem on /mnt/data (machine data-disk) or /var/tmp");
 	for (done = 0; done < bytes; done += 1 << 20) {
 		if (write(fd, block, 1 << 20) != 1 << 20)
 			mmg_skip("writing a file of %zu MiB: %s", bytes >> 20, strerror(errno));
@@ -112,7 +119,7 @@ static void flush_own_tlb(void)
 		madvise(p, bytes, MADV_NOHUGEPAGE);
 	}
 	for (i = 0; i < bytes; i += base_page())
-		((volatile char *)p)[i] = 1;
+		TOUCH_WRITE(p + i, 1);
 	mprotect(p, bytes, PROT_READ);
 	mprotect(p, bytes, PROT_READ | PROT_WRITE);
 }
@@ -154,12 +161,12 @@ static void advise_thp(struct region *r, size_t bytes)
 		mmg_skip("this kernel has no transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE)");
 }
 
-void region_create(struct region *r, enum backing backing, size_t bytes, size_t offset_pages)
+void region_create(struct region *r, enum backing kind, size_t bytes, size_t offset_pages)
 {
-	bool huge = backing == BACK_THP || backing == BACK_HUGETLB;
+	bool huge = kind == BACK_THP || kind == BACK_HUGETLB;
 
 	memset(r, 0, sizeof(*r));
-	r->backing = backing;
+	r->backing = kind;
 	r->fd = -1;
 	r->page_size = base_page();
 	if (huge)
@@ -221,15 +228,13 @@ void region_check_resident(struct region *r)
 void region_touch(struct region *r, const u32 *list, size_t n, bool write)
 {
 	size_t stride = r->unit * r->page_size, i;
-	volatile u64 *p;
 
 	flush_own_tlb();
 	for (i = 0; i < n; i++) {
-		p = (volatile u64 *)(r->mem + list[i] * stride);
 		if (write)
-			*p = list[i];
+			TOUCH_WRITE(r->mem + list[i] * stride, list[i]);
 		else
-			(void)*p;
+			TOUCH_READ(r->mem + list[i] * stride);
 	}
 }
 
@@ -254,11 +259,11 @@ static inline u64 pattern(u64 key, u64 unit, u64 word)
 
 static void guest_check(struct vm_job *job, u64 unit)
 {
-	volatile u64 *p = (volatile u64 *)(job->base + unit * job->stride);
+	u64 *p = (u64 *)(job->base + unit * job->stride);
 	u64 i;
 
 	for (i = 0; i < job->stride / 8; i++) {
-		if (p[i] == pattern(job->value, unit, i))
+		if (__atomic_load_n(&p[i], __ATOMIC_RELAXED) == pattern(job->value, unit, i))
 			continue;
 		if (!job->bad)
 			job->first_bad = unit;
@@ -268,11 +273,11 @@ static void guest_check(struct vm_job *job, u64 unit)
 
 static void guest_fill(struct vm_job *job, u64 unit)
 {
-	volatile u64 *p = (volatile u64 *)(job->base + unit * job->stride);
+	u64 *p = (u64 *)(job->base + unit * job->stride);
 	u64 i;
 
 	for (i = 0; i < job->stride / 8; i++)
-		p[i] = pattern(job->value, unit, i);
+		TOUCH_WRITE(&p[i], pattern(job->value, unit, i));
 }
 
 static void guest_code(struct vm_job *job)
@@ -286,11 +291,11 @@ static void guest_code(struct vm_job *job)
 		switch (job->op) {
 		case OP_READ:
 			for (i = 0; i < n; i++)
-				(void)*(volatile u64 *)(base + job->list[i] * stride);
+				TOUCH_READ(base + job->list[i] * stride);
 			break;
 		case OP_WRITE:
 			for (i = 0; i < n; i++)
-				*(volatile u64 *)(base + job->list[i] * stride) = job->list[i];
+				TOUCH_WRITE(base + job->list[i] * stride, job->list[i]);
 			break;
 		case OP_FILL:
 			for (i = 0; i < n; i++)
@@ -315,14 +320,14 @@ void guest_require(void)
 	int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0 && (errno == ENOENT || errno == ENODEV))
-		mmg_skip("no /dev/kvm: load kvm_amd or kvm_intel (CONFIG_KVM); inside a VM it needs nested virtualization");
+		mmg_skip("no /dev/kvm: load kvm_amd or kvm_intel (in a VM: nested virtualization)");
 	if (fd < 0)
 		mmg_skip("/dev/kvm: %s: run as root or in the group kvm", strerror(errno));
 	if (!kvm_cap(fd, KVM_CAP_USER_MEMORY))
 		mmg_skip("this KVM has no KVM_CAP_USER_MEMORY");
 #ifdef KVM_CAP_USER_MEMORY2
 	if (kvm_cap(fd, KVM_CAP_USER_MEMORY2) <= 0)
-		mmg_skip("this KVM lacks KVM_CAP_USER_MEMORY2 (6.8), which the selftest library of this build needs: build with KSRC of the kernel's own version");
+		mmg_skip("no KVM_CAP_USER_MEMORY2: build with KSRC of this kernel version");
 #endif
 	close(fd);
 }
@@ -376,7 +381,8 @@ void guest_create(struct guest *g, int nr_vcpus, size_t bytes)
 	if (kvm_selftest_init)
 		kvm_selftest_init();
 	g->nr_vcpus = nr_vcpus;
-	g->vm = __vm_create_with_vcpus(VM_SHAPE_DEFAULT, nr_vcpus, EXTRA_PAGES, guest_code, g->vcpu);
+	g->vm = __vm_create_with_vcpus(VM_SHAPE_DEFAULT, nr_vcpus, EXTRA_PAGES, guest_code,
+				       g->vcpu);
 	for (v = 0; v < nr_vcpus; v++)
 		add_job(g, v, job_bytes);
 }
@@ -555,7 +561,7 @@ void lab_require(u64 swap)
 	if (!(bits & LRU_GEN_CORE_BIT))
 		mmg_broken("lru_gen/enabled reads 0x%x after 0x7 was written", bits);
 	if (!(bits & LRU_GEN_WALK_BIT))
-		mmg_skip("no page-table walks here (lru_gen/enabled reads 0x%x after 0x7): no accessed bit in hardware",
+		mmg_skip("no page-table walks: lru_gen/enabled reads 0x%x after 0x7 was written",
 			 bits);
 	if (swap)
 		swap_require(swap);
@@ -580,10 +586,10 @@ void lab_set_walk(bool on)
 			   lru_gen_enabled(), on ? "on" : "off");
 }
 
-void lab_create(struct lab *lab, const char *name)
+void lab_create(struct lab *lab, const struct memcg *parent, const char *name)
 {
 	memset(lab, 0, sizeof(*lab));
-	memcg_create(&lab->cg, NULL, name);
+	memcg_create(&lab->cg, parent, name);
 	if (!memcg_has(&lab->cg, "memory.reclaim"))
 		mmg_skip("this kernel has no memory.reclaim (5.19)");
 	lab->id = memcg_lru_gen_id(&lab->cg);
@@ -624,6 +630,15 @@ void lab_age(struct lab *lab, bool force)
 				   (unsigned long long)lru_gen_max_seq(node), force,
 				   strerror(-err));
 	}
+}
+
+int lab_age_node(struct lab *lab, int nid, bool force)
+{
+	const struct lru_gen_node *node;
+
+	lab_read(lab, false);
+	node = lru_gen_node(&lab->info, nid);
+	return node ? lru_gen_age(lab->id, nid, lru_gen_max_seq(node), 200, force) : -ENOENT;
 }
 
 u64 lab_pages(const struct lab *lab, unsigned int back, int type)
@@ -681,6 +696,129 @@ void lab_log(const struct lab *lab, int pass)
 			(unsigned long long)lab_pages(lab, i, LRU_GEN_ANON),
 			(unsigned long long)lab_pages(lab, i, LRU_GEN_FILE));
 	fflush(f);
+}
+
+/* --- scenes and helpers ----------------------------------------------------------- */
+
+int stage_type(const struct stage *s)
+{
+	return s->r.backing == BACK_FILE ? LRU_GEN_FILE : LRU_GEN_ANON;
+}
+
+void stage_create(struct stage *s, const struct stage_opts *o)
+{
+	size_t bytes = o->bytes ? o->bytes : mmg_opts.mem_bytes;
+	int vcpus = o->vcpus ? o->vcpus : 1;
+
+	memset(s, 0, sizeof(*s));
+	s->host = o->host;
+	lab_create(&s->lab, o->parent, o->name ? o->name : "stage");
+	if (!s->host)
+		guest_create(&s->guest, vcpus, bytes);
+	region_create(&s->r, o->backing, bytes, o->offset);
+	s->all = list_all(s->r.units, o->fault_seed);
+	if (!s->host)
+		guest_set_memory(&s->guest, &s->r, o->slots ? o->slots : 1, 0);
+	lab_enter(&s->lab);
+}
+
+void stage_touch(struct stage *s, const u32 *list, size_t n, bool write)
+{
+	if (s->host)
+		region_touch(&s->r, list, n, write);
+	else if (s->guest.nr_vcpus > 1)
+		guest_touch_all(&s->guest, list, n, write);
+	else
+		guest_touch(&s->guest, 0, list, n, write);
+}
+
+void stage_populate(struct stage *s)
+{
+	u64 listed;
+
+	mmg_doing("faulting %zu units in", s->r.units);
+	/* a file's pages stay clean: reclaim may drop them without writing */
+	stage_touch(s, s->all, s->r.units, s->r.backing != BACK_FILE);
+	region_check_resident(&s->r);
+	memcg_drain_lru();
+	lab_read(&s->lab, false);
+	listed = lab_total(&s->lab, stage_type(s));
+	if (listed < s->r.pages || listed > s->r.pages * 5 / 4 + 64)
+		mmg_broken("precondition: %llu pages on the group's lists, %zu were faulted in",
+			   (unsigned long long)listed, s->r.pages);
+}
+
+void stage_destroy(struct stage *s)
+{
+	if (!s->host)
+		guest_destroy(&s->guest);
+	region_destroy(&s->r);
+	free(s->all);
+	lab_destroy(&s->lab);
+}
+
+struct message {
+	int cmd;
+	u64 arg;
+};
+
+static void worker_loop(int in, int out, worker_fn fn, void *state)
+{
+	struct message m;
+	u64 ret;
+
+	while (read(in, &m, sizeof(m)) == sizeof(m)) {
+		ret = fn(state, m.cmd, m.arg);
+		if (write(out, &ret, sizeof(ret)) != sizeof(ret))
+			break;
+	}
+	_exit(0);
+}
+
+void worker_start(struct worker *w, worker_fn fn, void *state)
+{
+	int to[2], from[2];
+
+	if (pipe(to) || pipe(from))
+		mmg_broken("pipe: %s", strerror(errno));
+	fflush(NULL);
+	w->pid = fork();
+	if (w->pid < 0)
+		mmg_broken("fork: %s", strerror(errno));
+	if (!w->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(to[1]);
+		close(from[0]);
+		worker_loop(to[0], from[1], fn, state);
+	}
+	close(to[0]);
+	close(from[1]);
+	w->to = to[1];
+	w->from = from[0];
+}
+
+void worker_send(struct worker *w, int cmd, u64 arg)
+{
+	struct message m = { .cmd = cmd, .arg = arg };
+
+	if (write(w->to, &m, sizeof(m)) != sizeof(m))
+		mmg_broken("the helper process is gone");
+}
+
+u64 worker_wait(struct worker *w)
+{
+	u64 ret;
+
+	/* it has told why, if it could: the first word counts */
+	if (read(w->from, &ret, sizeof(ret)) != sizeof(ret))
+		mmg_broken("the helper process died");
+	return ret;
+}
+
+u64 worker_call(struct worker *w, int cmd, u64 arg)
+{
+	worker_send(w, cmd, arg);
+	return worker_wait(w);
 }
 
 /* --- lists ------------------------------------------------------------------------ */

@@ -60,7 +60,7 @@ struct region {
  * Map a region of @bytes, not yet touched.  @offset_pages shifts its start from the
  * 2M boundary.  Skips where the backing cannot be had.
  */
-void region_create(struct region *r, enum backing backing, size_t bytes, size_t offset_pages);
+void region_create(struct region *r, enum backing kind, size_t bytes, size_t offset_pages);
 void region_destroy(struct region *r);
 
 /* Fill r->present for all units (a unit is present if its first page is); returns how many */
@@ -164,7 +164,7 @@ void lab_require(u64 swap);
 void lab_set_walk(bool on);
 
 /* Create the group; the calling process stays outside until lab_enter() */
-void lab_create(struct lab *lab, const char *name);
+void lab_create(struct lab *lab, const struct memcg *parent, const char *name);
 void lab_enter(struct lab *lab);
 
 /* Read the generations (long form where @full) */
@@ -179,6 +179,9 @@ void lab_age(struct lab *lab, bool force);
 /* Leave the group and remove it */
 void lab_destroy(struct lab *lab);
 
+/* Same for one node only.  Returns 0 or -errno. */
+int lab_age_node(struct lab *lab, int nid, bool force);
+
 /* Anonymous (or file) pages of the group in generation max_seq - @back, all nodes */
 u64 lab_pages(const struct lab *lab, unsigned int back, int type);
 /* Pages of all generations */
@@ -187,6 +190,78 @@ u64 lab_total(const struct lab *lab, int type);
 long long lab_counter(const struct lab *lab, enum lru_gen_counter which);
 /* Append the generations to the artifact gens.tsv as pass @pass */
 void lab_log(const struct lab *lab, int pass);
+
+/**
+ * struct stage - a group, a region in it, and who touches it: the usual scene
+ * @lab:	the group
+ * @guest:	the VM, unless @host
+ * @r:		the region
+ * @host:	touched through this process's own page tables
+ * @all:	list of all units, in the order of their faults
+ */
+struct stage {
+	struct lab lab;
+	struct guest guest;
+	struct region r;
+	bool host;
+	u32 *all;
+};
+
+/**
+ * struct stage_opts - how to set the scene; zeroes are the usual choice
+ * @name:	name of the group
+ * @parent:	its parent, NULL for the root
+ * @backing:	what the memory is made of
+ * @host:	no VM
+ * @bytes:	size of the region (default mmg_opts.mem_bytes)
+ * @vcpus:	vCPUs (default 1)
+ * @slots:	memslots (default 1)
+ * @offset:	base pages from a 2M boundary to the region's start
+ * @fault_seed:	shuffles the fault order where not 0
+ */
+struct stage_opts {
+	const char *name;
+	const struct memcg *parent;
+	enum backing backing;
+	bool host;
+	size_t bytes;
+	int vcpus;
+	int slots;
+	size_t offset;
+	u64 fault_seed;
+};
+
+/* VM, region and group, with this process in it; nothing is touched yet */
+void stage_create(struct stage *s, const struct stage_opts *o);
+/* Touch units by whoever touches here */
+void stage_touch(struct stage *s, const u32 *list, size_t n, bool write);
+/*
+ * Touch all units by a write, and check what every judgement builds on: all are in
+ * memory, by pages of the size asked for, and on the lists of the group.
+ */
+void stage_populate(struct stage *s);
+void stage_destroy(struct stage *s);
+/* Type of the region's pages in lru_gen: LRU_GEN_FILE for files, else LRU_GEN_ANON */
+int stage_type(const struct stage *s);
+
+/*
+ * A helper process, for what has to be another mm or another group: it forks, and
+ * calls @fn with each command that worker_call() sends, returning what that returns.
+ * Its death is the end of the case.
+ */
+typedef u64 (*worker_fn)(void *state, int cmd, u64 arg);
+
+struct worker {
+	pid_t pid;
+	int to;
+	int from;
+};
+
+void worker_start(struct worker *w, worker_fn fn, void *state);
+u64 worker_call(struct worker *w, int cmd, u64 arg);
+/* The two halves of a call, to let helpers work at the same time */
+void worker_send(struct worker *w, int cmd, u64 arg);
+u64 worker_wait(struct worker *w);
 
 /* Lists: all units in order, shuffled by @seed where that is not 0 */
 u32 *list_all(size_t n, u64 seed);

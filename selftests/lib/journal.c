@@ -174,12 +174,22 @@ int mmg_journal_save(const char *path)
 	return append(line, n);
 }
 
+static bool under(const char *path, const char *top)
+{
+	return !strncmp(path, top, strlen(top)) && !strstr(path, "/../");
+}
+
+static bool removable(const char *path)
+{
+	return under(path, "/sys/fs/cgroup/") || under(path, "/sys/kernel/tracing/instances/");
+}
+
 int mmg_journal_remove_dir(const char *path)
 {
 	char line[PATH_MAX + 4];
 	int n;
 
-	if (strncmp(path, "/sys/fs/cgroup/", 15))
+	if (!removable(path))
 		return -EINVAL;
 	n = snprintf(line, sizeof(line), "%s/\t\n", path);
 	return append(line, n);
@@ -202,13 +212,8 @@ static size_t unescape(char *s)
 	return out - s;
 }
 
-static bool under(const char *path, const char *top)
-{
-	return !strncmp(path, top, strlen(top)) && !strstr(path, "/../");
-}
-
 /* A cgroup that still has processes refuses rmdir: kill them, wait a little */
-static int remove_cgroup(char *path)
+static int remove_dir(char *path)
 {
 	const struct timespec nap = { .tv_nsec = 2000000 };
 	size_t len = strlen(path);
@@ -264,7 +269,7 @@ static int put_back(char *line)
 	*value++ = 0;
 	path_len = strlen(line);
 	if (path_len && line[path_len - 1] == '/')
-		return under(line, "/sys/fs/cgroup/") ? remove_cgroup(line) : -EINVAL;
+		return removable(line) ? remove_dir(line) : -EINVAL;
 	if (!under(line, "/proc/") && !under(line, "/sys/"))
 		return -EINVAL;
 	len = unescape(value);

@@ -30,8 +30,9 @@ const char *mmg_journal_path(void);
 int mmg_journal_save(const char *path);
 
 /*
- * Write down that the directory @path (a cgroup) is ours and has to go: on
- * restore its processes are killed and it is removed.  Returns 0 or -errno.
+ * Write down that the directory @path (a cgroup or a trace instance) is ours and
+ * has to go: on restore the processes of the cgroup are killed and it is removed.
+ * Returns 0 or -errno.
  */
 int mmg_journal_remove_dir(const char *path);
 

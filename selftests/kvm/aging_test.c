@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mmgate-about: does aging move what was touched, all of it, and nothing else?
+ * mmgate-guards: 1d4832becdc2 mm: multi-gen LRU: use {ptep,pmdp}_clear_young_notify()
+ * mmgate-guards: bd74fdaea146 mm: multi-gen LRU: support page table walks
+ * mmgate-guards: 354ed5974429 mm: multi-gen LRU: kill switch
+ * mmgate-machines: default data-disk numa-fake2 npt-off tdp-mmu-off
+ * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG CONFIG_SWAP debugfs root
+ * mmgate-modules: kvm zram
+ * mmgate-timeout: 180
+ *
+ * Aging ("+" in lru_gen) at generation S promotes what was touched since the last
+ * one to S and then opens S+1, so touched pages are in the second newest:
+ *
+ *	populate, age	touch T, age	age		"- S-2": evict that generation
+ *	all in -1	T in -1		T in -2		all but T gone, T whole
+ *			rest in -2	rest in -3
+ *
+ * The generations say how many pages moved, the eviction says which.  The host's
+ * own touches are cases of their own.  Bloom cases age without force: then only
+ * page tables that were dense in young entries at the last walk are looked at.
+ *
+ * How it could mislead: pages in per-CPU batches are in no generation (drained);
+ * the process has some pages of its own in the group (a batch of 64 is allowed for);
+ * from 6.14 on a page is promoted at its second observation (it is aged once first).
+ */
+#include "vm.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH	64	/* MIN_LRU_BATCH, and what else the process has in the group */
+
+struct params {
+	enum backing backing;
+	bool host;
+	bool write;
+	int vcpus;
+	int slots;
+	size_t offset;
+	unsigned int divide;	/* of the default size */
+};
+
+static size_t bytes_of(const struct params *p)
+{
+	if (p->backing == BACK_THP)
+		return 16 * HUGE_SIZE;
+	return mmg_opts.mem_bytes / (p->divide ? p->divide : 1);
+}
+
+static void scene(struct stage *s, const struct params *p, const char *name)
+{
+	struct stage_opts o = {
+		.name = name, .backing = p->backing, .host = p->host, .bytes = bytes_of(p),
+		.vcpus = p->vcpus, .slots = p->slots, .offset = p->offset,
+	};
+
+	if (!p->host)
+		guest_require();
+	lab_require(bytes_of(p));
+	stage_create(s, &o);
+}
+
+static bool near(u64 a, u64 b)
+{
+	return a <= b + BATCH && b <= a + BATCH;
+}
+
+static u64 max_seq_of(const char *path)
+{
+	static struct lru_gen_memcg info;
+
+	lru_gen_read(false, path, &info);
+	return info.nr_nodes ? lru_gen_max_seq(&info.node[0]) : 0;
+}
+
+/* Age once more and see that the generation number went up by exactly one */
+static void age(struct stage *s, bool force)
+{
+	u64 before = max_seq_of(s->lab.cg.path), after;
+
+	lab_age(&s->lab, force);
+	lab_read(&s->lab, false);
+	after = max_seq_of(s->lab.cg.path);
+	if (after != before + 1)
+		mmg_fail("aging at generation %llu left max_seq at %llu",
+			 (unsigned long long)before, (unsigned long long)after);
+}
+
+static void say_generations(const struct stage *s, const char *when)
+{
+	int t = stage_type(s);
+
+	mmg_info("%s: generations -3 to 0 have %llu %llu %llu %llu pages", when,
+		 (unsigned long long)lab_pages(&s->lab, 3, t),
+		 (unsigned long long)lab_pages(&s->lab, 2, t),
+		 (unsigned long long)lab_pages(&s->lab, 1, t),
+		 (unsigned long long)lab_pages(&s->lab, 0, t));
+}
+
+/* Evict generation max_seq - 3 by command, however many pages that are */
+static void evict_oldest(struct stage *s)
+{
+	unsigned int i;
+
+	lab_read(&s->lab, false);
+	for (i = 0; i < s->lab.info.nr_nodes; i++) {
+		const struct lru_gen_node *node = &s->lab.info.node[i];
+		u64 seq = lru_gen_max_seq(node) - 3;
+		int swappiness = s->r.backing == BACK_FILE ? 0 : 200;
+		int err = lru_gen_evict(s->lab.id, node->nid, seq, swappiness, s->r.pages * 2);
+
+		if (err)
+			mmg_fail("evicting generation %llu of node %d: %s",
+				 (unsigned long long)seq, node->nid, strerror(-err));
+	}
+}
+
+/* Which pages were evicted: the touched ones (label 0) must be whole, the rest gone */
+static void judge_identity(struct stage *s, const u8 *label, size_t n_touched)
+{
+	size_t touched_gone = 0, rest_gone = 0, rest, i;
+
+	region_read(&s->r);
+	for (i = 0; i < s->r.units; i++) {
+		if (!s->r.present[i])
+			*(label[i] ? &rest_gone : &touched_gone) += 1;
+	}
+	rest = s->r.units - n_touched;
+	mmg_metric("touched_evicted", touched_gone);
+	mmg_metric("rest_evicted", rest_gone);
+	if (touched_gone * 100 > n_touched || rest_gone * 100 < rest * 98)
+		mmg_fail("wrong pages moved: evicted %zu of %zu touched and %zu of %zu others",
+			 touched_gone, n_touched, rest_gone, rest);
+}
+
+static void histogram_case(const struct mmg_case *c)
+{
+	const struct params *p = c->arg;
+	const char *who = p->host ? "the host" : "the guest";
+	static struct stage s;
+	u64 want, moved, stayed;
+	size_t n;
+	u8 *label;
+	u32 *t;
+
+	scene(&s, p, "aging");
+	stage_populate(&s);
+	age(&s, true);
+	say_generations(&s, "all faulted in and aged");
+	label = calloc(1, s.r.units);
+	label_stratified(label, s.all, s.r.units, 2, mmg_opts.seed);
+	t = list_where(label, s.r.units, 0, &n);
+	want = n * s.r.unit;
+
+	mmg_doing("touching half of the units and aging");
+	stage_touch(&s, t, n, p->write);
+	age(&s, true);
+	lab_log(&s.lab, 1);
+	say_generations(&s, "half touched and aged");
+	moved = lab_pages(&s.lab, 1, stage_type(&s));
+	stayed = lab_pages(&s.lab, 2, stage_type(&s)) + lab_pages(&s.lab, 3, stage_type(&s));
+	mmg_metric("touched", want);
+	mmg_metric("moved", moved);
+	if (!near(moved, want))
+		mmg_fail("%llu pages moved to the generation aged, %s touched %llu of %zu",
+			 (unsigned long long)moved, who, (unsigned long long)want, s.r.pages);
+	if (!near(stayed, s.r.pages - want) || lab_pages(&s.lab, 0, stage_type(&s)) > BATCH)
+		mmg_fail("%llu pages stayed, %zu were not touched by %s",
+			 (unsigned long long)stayed, s.r.pages - (size_t)want, who);
+
+	mmg_doing("aging without touches");
+	age(&s, true);
+	lab_log(&s.lab, 2);
+	say_generations(&s, "aged again");
+	moved = lab_pages(&s.lab, 1, stage_type(&s)) + lab_pages(&s.lab, 0, stage_type(&s));
+	mmg_metric("moved_untouched", moved);
+	if (moved > BATCH)
+		mmg_fail("%llu pages moved although nobody touched any", (unsigned long long)moved);
+
+	mmg_doing("evicting the untouched generation");
+	evict_oldest(&s);
+	judge_identity(&s, label, n);
+	mmg_pass("all %llu pages that %s touched moved, %llu others stayed and were evicted",
+		 (unsigned long long)want, who, (unsigned long long)stayed);
+}
+
+/* A command names one group: no other group ages, and neither does the root */
+static void target_case(const struct mmg_case *c)
+{
+	static const struct params p = { .backing = BACK_ANON, .host = true, .divide = 8 };
+	static struct stage s;
+	struct memcg other;
+	u64 other_before, root_before, other_after, root_after;
+
+	(void)c;
+	scene(&s, &p, "aged");
+	memcg_create(&other, NULL, "other");
+	stage_populate(&s);
+	other_before = max_seq_of(other.path);
+	root_before = max_seq_of("/");
+	age(&s, true);
+	other_after = max_seq_of(other.path);
+	root_after = max_seq_of("/");
+	if (other_after != other_before || root_after != root_before)
+		mmg_fail("aged too: another group, %llu to %llu, or the root, %llu to %llu",
+			 (unsigned long long)other_before,
+			 (unsigned long long)other_after, (unsigned long long)root_before,
+			 (unsigned long long)root_after);
+	if (lru_gen_age(s.lab.id + 0x100000, 0, 0, 200, true) != -EINVAL)
+		mmg_fail("aging a group that does not exist was not refused with EINVAL");
+	mmg_pass("only the group named was aged; a group that is not there is refused");
+}
+
+/* --- nodes ------------------------------------------------------------------------ */
+
+static void bind_to(void *p, size_t bytes, int nid)
+{
+	unsigned long mask[16] = { };
+
+	mask[nid / 64] = 1UL << (nid % 64);
+	if (syscall(SYS_mbind, p, bytes, 2 /* MPOL_BIND */, mask, 1024UL, 0UL))
+		mmg_broken("binding %zu bytes to node %d: %s", bytes, nid, strerror(errno));
+}
+
+static void node_case(const struct mmg_case *c)
+{
+	const struct params *p = c->arg;
+	static struct stage s;
+	const struct lru_gen_node *a, *b;
+	u64 max_b, moved;
+	size_t half;
+	long on_a;
+
+	scene(&s, p, "nodes");
+	lab_read(&s.lab, false);
+	if (s.lab.info.nr_nodes < 2)
+		mmg_skip("one memory node only: boot with numa=fake=2 (machine numa-fake2)");
+	half = s.r.pages / 2;
+	bind_to(s.r.mem, half * s.r.page_size, s.lab.info.node[0].nid);
+	bind_to(s.r.mem + half * s.r.page_size, half * s.r.page_size, s.lab.info.node[1].nid);
+	stage_populate(&s);
+	on_a = residency_on_node(s.r.mem, half, 1, s.lab.info.node[0].nid);
+	if (on_a != (long)half)
+		mmg_broken("precondition: %ld of %zu pages are on node %d", on_a, half,
+			   s.lab.info.node[0].nid);
+	age(&s, true);
+	max_b = lru_gen_max_seq(&s.lab.info.node[1]);
+	stage_touch(&s, s.all, s.r.units, false);
+	if (lab_age_node(&s.lab, s.lab.info.node[0].nid, true))
+		mmg_fail("aging node %d alone was refused", s.lab.info.node[0].nid);
+	lab_read(&s.lab, false);
+	a = &s.lab.info.node[0];
+	b = &s.lab.info.node[1];
+	if (lru_gen_max_seq(a) != max_b + 1 || lru_gen_max_seq(b) != max_b)
+		mmg_fail("aging node %d at %llu left max_seq at %llu there and %llu on node %d",
+			 a->nid, (unsigned long long)max_b, (unsigned long long)lru_gen_max_seq(a),
+			 (unsigned long long)lru_gen_max_seq(b), b->nid);
+	moved = lru_gen_pages(a, max_b, LRU_GEN_ANON);
+	if (!near(moved, half))
+		mmg_fail("%llu of the node's %zu touched pages moved", (unsigned long long)moved,
+			 half);
+	moved = lru_gen_pages(b, max_b, LRU_GEN_ANON);
+	if (moved > BATCH)
+		mmg_fail("%llu pages of the other node moved", (unsigned long long)moved);
+	mmg_pass("node %d aged: its %zu pages moved, those of node %d stayed", a->nid, half,
+		 b->nid);
+}
+
+/* --- Bloom filter ------------------------------------------------------------------- */
+
+/* Even page tables densely, odd ones one page of 16: below what the filter takes in */
+static u32 *dense_and_sparse(const struct stage *s, size_t *n, size_t *dense)
+{
+	size_t per_table = HUGE_SIZE / s->r.page_size, i;
+	u32 *list = malloc(s->r.units * sizeof(*list));
+
+	*n = 0;
+	*dense = 0;
+	for (i = 0; i < s->r.units; i++) {
+		bool even = !(i / per_table % 2);
+
+		if (even || !(i % 16))
+			list[(*n)++] = i;
+		*dense += even;
+	}
+	return list;
+}
+
+/* Without force a walk skips an mm that did not run since the last one: let it run */
+static void switch_out_and_in(void)
+{
+	const struct timespec nap = { .tv_nsec = 3000000 };
+
+	nanosleep(&nap, NULL);
+}
+
+/* Up to 6.12 aging without force wants room for a generation: evict the oldest */
+static void age_unforced(struct stage *s)
+{
+	evict_oldest(s);
+	switch_out_and_in();
+	age(s, false);
+	lab_read(&s->lab, true);
+}
+
+static void bloom_case(const struct mmg_case *c)
+{
+	const struct params *p = c->arg;
+	static struct stage s;
+	size_t n, dense, tables;
+	long long found, before;
+	u64 moved;
+	u32 *list;
+
+	scene(&s, p, "bloom");
+	/*
+	 * A walk for one node clears the accessed bits of page-table pages, which
+	 * the walk for the next node then misses: use the node that is aged first.
+	 */
+	lab_read(&s.lab, false);
+	if (s.lab.info.nr_nodes > 1)
+		bind_to(s.r.mem, s.r.pages * s.r.page_size, s.lab.info.node[0].nid);
+	if (!(lru_gen_enabled() & LRU_GEN_NONLEAF_BIT))
+		mmg_skip("no accessed bits in page-table pages here (lru_gen/enabled 0x4)");
+	stage_populate(&s);
+	age(&s, true);
+	list = dense_and_sparse(&s, &n, &dense);
+	tables = dense * s.r.page_size / HUGE_SIZE;
+	stage_touch(&s, list, n, false);
+	age(&s, true);
+
+	mmg_doing("aging by the Bloom filter");
+	lab_read(&s.lab, true);
+	before = lab_counter(&s.lab, WALK_FOUND);
+	stage_touch(&s, list, n, false);
+	age_unforced(&s);
+	found = lab_counter(&s.lab, WALK_FOUND) - before;
+	moved = lab_pages(&s.lab, 1, LRU_GEN_ANON);
+	say_generations(&s, "dense and sparse tables touched, aged without force");
+	mmg_metric("dense", dense);
+	mmg_metric("sparse", n - dense);
+	mmg_metric("moved", moved);
+	mmg_metric("tables_found", found);
+	if (!near(moved, dense))
+		mmg_fail("without force %llu pages moved, touched are %zu dense and %zu sparse",
+			 (unsigned long long)moved, dense, n - dense);
+	if (before >= 0 && (found < (long long)tables || found > (long long)tables + 2))
+		mmg_fail("the filter let %lld page tables through, %zu were dense", found, tables);
+
+	mmg_doing("aging by the Bloom filter again");
+	before = lab_counter(&s.lab, WALK_FOUND);
+	if (!p->host)
+		stage_touch(&s, list, n, false);
+	age_unforced(&s);
+	found = lab_counter(&s.lab, WALK_FOUND) - before;
+	moved = lab_pages(&s.lab, 1, LRU_GEN_ANON);
+	mmg_metric("tables_found_again", found);
+	if (p->host && before >= 0 && found > 2)
+		mmg_fail("%lld page tables were walked whose own accessed bit was clear", found);
+	if (!p->host && !near(moved, dense))
+		mmg_fail("%llu of %zu pages moved: the host's page-table pages must not decide",
+			 (unsigned long long)moved, dense);
+	mmg_pass("without force only the %zu dense tables were walked; non-leaf bits %s",
+		 tables, p->host ? "saved the second walk" : "were not asked about the guest");
+}
+
+/* --- what never ages ------------------------------------------------------------------ */
+
+static void reclaim_half(struct stage *s)
+{
+	memcg_reclaim(&s->lab.cg, s->r.pages * s->r.page_size / 2, NULL);
+}
+
+/* Touched, aged and reclaimed: none is on a list, all stay */
+static void judge_unevictable(struct stage *s, const char *what)
+{
+	u64 listed;
+
+	stage_touch(s, s->all, s->r.units, false);
+	age(s, true);
+	stage_touch(s, s->all, s->r.units, false);
+	age(s, true);
+	listed = lab_total(&s->lab, LRU_GEN_ANON);
+	mmg_metric("listed", listed);
+	if (listed > BATCH)
+		mmg_fail("%llu pages of %s memory are in a generation",
+			 (unsigned long long)listed, what);
+	reclaim_half(s);
+	if (region_read(&s->r) != s->r.units)
+		mmg_fail("%s memory was evicted", what);
+	mmg_pass("%s memory is in no generation and stays under reclaim", what);
+}
+
+static void mlock_case(const struct mmg_case *c)
+{
+	const struct params *p = c->arg;
+	static struct stage s;
+
+	scene(&s, p, "mlock");
+	stage_populate(&s);
+	if (mlock(s.r.mem, s.r.pages * s.r.page_size))
+		mmg_broken("mlock of %zu pages: %s", s.r.pages, strerror(errno));
+	memcg_drain_lru();
+	judge_unevictable(&s, "mlocked");
+}
+
+static void hugetlb_case(const struct mmg_case *c)
+{
+	static const struct params p = { .backing = BACK_HUGETLB, .divide = 4 };
+	static struct stage s;
+
+	(void)c;
+	mmg_save_setting("/proc/sys/vm/nr_hugepages");
+	mmg_try_write("/proc/sys/vm/nr_hugepages", "%zu", bytes_of(&p) / HUGE_SIZE + 1);
+	scene(&s, &p, "hugetlb");
+	stage_touch(&s, s.all, s.r.units, true);
+	memcg_drain_lru();
+	judge_unevictable(&s, "hugetlb");
+}
+
+/* io_uring's registered buffers are pinned for as long as the ring lives */
+static void pin(void *p, size_t bytes)
+{
+	struct iovec {
+		void *base;
+		size_t len;
+	} v = { p, bytes };
+	u8 params[256] = { };
+	int fd = syscall(SYS_io_uring_setup, 4, params);
+
+	if (fd < 0)
+		mmg_skip("io_uring_setup, for pinning memory: %s", strerror(errno));
+	if (syscall(SYS_io_uring_register, fd, 0 /* IORING_REGISTER_BUFFERS */, &v, 1))
+		mmg_skip("io_uring_register of a buffer: %s", strerror(errno));
+}
+
+static void pinned_case(const struct mmg_case *c)
+{
+	const struct params *p = c->arg;
+	static struct stage s;
+	size_t half, i, pinned_gone = 0, gone = 0;
+
+	scene(&s, p, "pinned");
+	stage_populate(&s);
+	half = s.r.pages / 2;
+	pin(s.r.mem, half * s.r.page_size);
+	age(&s, true);
+	reclaim_half(&s);
+	reclaim_half(&s);
+	region_read(&s.r);
+	for (i = 0; i < s.r.units; i++)
+		*(i < half ? &pinned_gone : &gone) += !s.r.present[i];
+	mmg_metric("pinned_evicted", pinned_gone);
+	mmg_metric("others_evicted", gone);
+	if (pinned_gone)
+		mmg_fail("%zu pinned pages lost their mapping", pinned_gone);
+	if (gone * 100 < half * 95)
+		mmg_fail("%zu of %zu pages that are not pinned were evicted", gone, half);
+	mmg_pass("%zu pinned pages stayed, %zu of %zu others were evicted", half, gone, half);
+}
+
+#define GUEST(name_, ...) { .name = name_, .fn = histogram_case, \
+	.arg = &(const struct params){ __VA_ARGS__ } }
+
+static const struct params host_small = { .host = true, .divide = 2 };
+static const struct params guest_small = { .divide = 2 };
+static const struct params guest_quarter = { .divide = 4 };
+
+static const struct mmg_case cases[] = {
+	GUEST("anon-4k", .backing = BACK_ANON),
+	GUEST("anon-4k-write", .backing = BACK_ANON, .write = true, .divide = 4),
+	GUEST("anon-thp", .backing = BACK_THP),
+	GUEST("shmem", .backing = BACK_SHMEM, .divide = 4),
+	GUEST("file", .backing = BACK_FILE, .divide = 4),
+	GUEST("two-vcpus", .backing = BACK_ANON, .vcpus = 2, .divide = 4),
+	GUEST("many-slots", .backing = BACK_ANON, .slots = 11, .divide = 4),
+	GUEST("pmd-edges", .backing = BACK_ANON, .slots = 2, .offset = 37, .divide = 4),
+	GUEST("host-anon-4k", .backing = BACK_ANON, .host = true, .divide = 2),
+	GUEST("host-anon-thp", .backing = BACK_THP, .host = true),
+	GUEST("host-shmem", .backing = BACK_SHMEM, .host = true, .divide = 4),
+	{ .name = "one-group", .fn = target_case },
+	{ .name = "one-node", .fn = node_case, .arg = &guest_quarter },
+	{ .name = "bloom", .fn = bloom_case, .arg = &guest_small },
+	{ .name = "host-bloom", .fn = bloom_case, .arg = &host_small },
+	{ .name = "mlocked", .fn = mlock_case, .arg = &guest_quarter },
+	{ .name = "hugetlb", .fn = hugetlb_case, .destructive = true },
+	{ .name = "pinned", .fn = pinned_case, .arg = &guest_quarter },
+};
+
+static const struct mmg_test test = {
+	.name = "kvm/aging",
+	.cases = cases,
+	.nr_cases = ARRAY_SIZE(cases),
+	.settings = lab_settings,
+};
+
+int main(int argc, char **argv)
+{
+	return mmg_main(argc, argv, &test);
+}

@@ -217,15 +217,6 @@ static void target_case(const struct mmg_case *c)
 
 /* --- nodes ------------------------------------------------------------------------ */
 
-static void bind_to(void *p, size_t bytes, int nid)
-{
-	unsigned long mask[16] = { };
-
-	mask[nid / 64] = 1UL << (nid % 64);
-	if (syscall(SYS_mbind, p, bytes, 2 /* MPOL_BIND */, mask, 1024UL, 0UL))
-		mmg_broken("binding %zu bytes to node %d: %s", bytes, nid, strerror(errno));
-}
-
 static void node_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
@@ -240,8 +231,9 @@ static void node_case(const struct mmg_case *c)
 	if (s.lab.info.nr_nodes < 2)
 		mmg_skip("one memory node only: boot with numa=fake=2 (machine numa-fake2)");
 	half = s.r.pages / 2;
-	bind_to(s.r.mem, half * s.r.page_size, s.lab.info.node[0].nid);
-	bind_to(s.r.mem + half * s.r.page_size, half * s.r.page_size, s.lab.info.node[1].nid);
+	s.r.nid = -1;
+	region_bind(s.r.mem, half * s.r.page_size, s.lab.info.node[0].nid);
+	region_bind(s.r.mem + half * s.r.page_size, half * s.r.page_size, s.lab.info.node[1].nid);
 	stage_populate(&s);
 	on_a = residency_on_node(s.r.mem, half, 1, s.lab.info.node[0].nid);
 	if (on_a != (long)half)
@@ -323,7 +315,9 @@ static void bloom_case(const struct mmg_case *c)
 	 */
 	lab_read(&s.lab, false);
 	if (s.lab.info.nr_nodes > 1)
-		bind_to(s.r.mem, s.r.pages * s.r.page_size, s.lab.info.node[0].nid);
+		s.r.nid = s.lab.info.node[0].nid;
+	if (s.r.nid >= 0)
+		region_bind(s.r.mem, s.r.pages * s.r.page_size, s.r.nid);
 	if (!(lru_gen_enabled() & LRU_GEN_NONLEAF_BIT))
 		mmg_skip("no accessed bits in page-table pages here (lru_gen/enabled 0x4)");
 	stage_populate(&s);

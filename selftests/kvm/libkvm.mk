@@ -32,6 +32,7 @@ KVM_OUT := $(OUTPUT)/kvm/.libkvm
 KVM_OBJS := $(patsubst %.c,$(KVM_OUT)/%.o,$(KVM_C)) \
 	$(addprefix $(KVM_OUT)/arch/,$(addsuffix .o,$(basename $(KVM_ARCH_SRC))))
 LIBKVM := $(KVM_OUT)/libkvm.a
+VM_O := $(KVM_OUT)/vm.o
 
 KVM_INCLUDES := -I$(KVM_DIR)/include -I$(KVM_DIR)/include/$(KVM_ARCH) \
 	-I$(KSRC)/tools/include -I$(KSRC)/tools/arch/$(ARCH)/include \
@@ -41,7 +42,19 @@ KVM_CFLAGS := -D__EXPORTED_HEADERS__ -D__user= '-D__packed=__attribute__((packed
 	-fno-builtin-memcmp -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-strnlen \
 	-fno-stack-protector -fno-PIE -fno-strict-aliasing $(KVM_INCLUDES)
 # tools/include defines words as glibc's headers do, and not quite alike
-KVM_LIB_CFLAGS := -std=gnu11 -O2 -g -w -D_GNU_SOURCE= $(KVM_CFLAGS)
+KVM_LIB_CFLAGS = -std=gnu11 -O2 -g -w -D_GNU_SOURCE= $(KVM_CFLAGS)
+
+# Where asm/unistd.h includes a header that the kernel generates, give the generic
+# table in its place: the numbers of these architectures are the generic ones.
+ifneq ($(filter arm64 riscv,$(ARCH)),)
+UNISTD_H := $(KVM_OUT)/include/asm/unistd.h
+KVM_CFLAGS := -I$(KVM_OUT)/include $(KVM_CFLAGS)
+$(UNISTD_H):
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '#define __ARCH_WANT_%s\n' NEW_STAT SET_GET_RLIMIT RENAMEAT SYS_CLONE3 > $@
+	$(Q)echo '#include <asm-generic/unistd.h>' >> $@
+$(KVM_OBJS) $(TEST_OBJS) $(VM_O): $(UNISTD_H)
+endif
 
 # arm64's system registers are generated from a table
 ifeq ($(ARCH),arm64)
@@ -52,7 +65,7 @@ KVM_CFLAGS += -I$(KVM_OUT)/generated
 $(SYSREG_H): $(SYSREG_TOOL) $(SYSREG_TABLE)
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -f $(SYSREG_TOOL) $(SYSREG_TABLE) > $@
-$(KVM_OBJS) $(TEST_OBJS): $(SYSREG_H)
+$(KVM_OBJS) $(TEST_OBJS) $(VM_O): $(SYSREG_H)
 endif
 
 # The library's constructor opens module parameters and exits, before main(),
@@ -82,7 +95,6 @@ $(LIBKVM): $(KVM_OBJS)
 	$(Q)$(AR) rcs $@ $^
 
 # The family's own helper, and the flags of guest code, which runs without libc
-VM_O := $(OUTPUT)/kvm/.libkvm/vm.o
 TEST_CFLAGS += $(KVM_CFLAGS:-I%=-isystem %)
 $(VM_O): vm.c $(STAMP)
 	$(call say,CC,$@)

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define JOB_GPA		0x100000000UL		/* 4G: a vCPU's job each 2G */
@@ -151,6 +152,46 @@ static void map_region(struct region *r, size_t bytes)
 		mmg_broken("mapping %zu bytes: %s", bytes, strerror(errno));
 }
 
+/* Free bytes of a node, 0 where it has no memory */
+static u64 node_free(int nid)
+{
+	char path[80], *text, *p;
+	u64 kib = 0;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", nid);
+	text = mmg_read_file(path, NULL);
+	p = text ? strstr(text, "MemFree:") : NULL;
+	if (p)
+		kib = strtoull(p + strlen("MemFree:"), NULL, 10);
+	free(text);
+	return kib * 1024;
+}
+
+int region_node(void)
+{
+	int nid, best = -1, nodes = 0;
+	u64 most = 0, have;
+
+	for (nid = 0; nid < 64; nid++) {
+		have = node_free(nid);
+		nodes += have > 0;
+		if (have >= most && have) {
+			most = have;
+			best = nid;
+		}
+	}
+	return nodes > 1 ? best : -1;
+}
+
+void region_bind(void *mem, size_t bytes, int nid)
+{
+	unsigned long mask[16] = { };
+
+	mask[nid / 64] = 1UL << (nid % 64);
+	if (syscall(SYS_mbind, mem, bytes, 2 /* MPOL_BIND */, mask, 1024UL, 0UL))
+		mmg_broken("binding %zu bytes to node %d: %s", bytes, nid, strerror(errno));
+}
+
 static void advise_thp(struct region *r, size_t bytes)
 {
 	int advice = r->backing == BACK_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
@@ -183,6 +224,10 @@ void region_create(struct region *r, enum backing kind, size_t bytes, size_t off
 		mmg_broken("no memory for %zu pages", r->pages);
 	map_region(r, bytes);
 	advise_thp(r, bytes);
+	/* reclaim goes through the nodes one by one: the order is within one of them */
+	r->nid = kind == BACK_FILE || kind == BACK_HUGETLB ? -1 : region_node();
+	if (r->nid >= 0)
+		region_bind(r->mem, bytes, r->nid);
 }
 
 void region_destroy(struct region *r)
@@ -209,6 +254,18 @@ size_t region_read(struct region *r)
 	return n;
 }
 
+static void check_node(const struct region *r)
+{
+	size_t n = (r->pages + r->unit - 1) / r->unit;
+	long on;
+
+	if (r->nid < 0)
+		return;
+	on = residency_on_node(r->mem, r->pages, r->unit, r->nid);
+	if (on != (long)n)
+		mmg_broken("precondition: %ld of %zu units are on node %d", on, n, r->nid);
+}
+
 void region_check_resident(struct region *r)
 {
 	size_t n = region_read(r), huge;
@@ -220,6 +277,7 @@ void region_check_resident(struct region *r)
 	if (r->backing == BACK_THP && huge != r->pages * r->page_size)
 		mmg_broken("precondition: %zu of %zu MiB are mapped by huge pages", huge >> 20,
 			   r->pages * r->page_size >> 20);
+	check_node(r);
 	if (r->backing != BACK_THP && r->backing != BACK_HUGETLB && huge)
 		mmg_broken("precondition: %zu MiB are mapped by huge pages, none was asked for",
 			   huge >> 20);

@@ -43,6 +43,7 @@ enum backing {
  * @backing:	what it is made of
  * @present:	result of region_read(), a byte for each unit
  * @fd:		file of BACK_FILE, else -1
+ * @nid:	node that it is bound to on a machine with several, else -1
  */
 struct region {
 	char *mem;
@@ -53,6 +54,7 @@ struct region {
 	enum backing backing;
 	u8 *present;
 	int fd;
+	int nid;
 	u8 *scratch;
 };
 
@@ -62,6 +64,11 @@ struct region {
  */
 void region_create(struct region *r, enum backing kind, size_t bytes, size_t offset_pages);
 void region_destroy(struct region *r);
+
+/* The node with the most free memory, -1 on a machine with only one */
+int region_node(void);
+/* Bind a mapping to a node; broken where that is refused */
+void region_bind(void *mem, size_t bytes, int nid);
 
 /* Fill r->present for all units (a unit is present if its first page is); returns how many */
 size_t region_read(struct region *r);

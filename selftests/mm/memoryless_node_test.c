@@ -13,8 +13,6 @@
  * How it could mislead: on a machine without such nodes everything is skipped,
  * which is no statement about the kernel.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,8 +147,8 @@ static void empty_rows(const struct mmg_case *c)
 			rows++;
 			if (z->free || z->present || z->managed || z->boost || z->min > most ||
 			    z->low > most || z->high > most)
-				mmg_fail("node %d %s is empty: free %lu managed %lu min %lu low %lu",
-					 n, z->name, z->free, z->managed, z->min, z->low);
+				mmg_fail("node %d %s is empty, yet free %lu managed %lu min %lu",
+					 n, z->name, z->free, z->managed, z->min);
 			for (j = 0; j < z->nr_protection; j++)
 				if (z->protection[j])
 					mmg_fail("node %d %s is empty, yet keeps %lu pages", n,
@@ -233,7 +231,7 @@ static void served_by_nearest(const struct mmg_case *c)
 		node_set_text(&near, text, sizeof(text));
 		mmg_info("CPUs of node %d: %ld of %ld pages from node %s", n, good, all, text);
 		if (good != all)
-			mmg_fail("%ld of %ld pages for CPUs of node %d came from node %s",
+			mmg_fail("%ld of %ld pages for CPUs of node %d are from node %s",
 				 good, all, n, text);
 	}
 	if (!judged)
@@ -352,27 +350,12 @@ static void numa_counts(const struct mmg_case *c)
 /* A kswapdN for every node with memory, and for no other */
 static void kswapd_nodes(const struct mmg_case *c)
 {
-	struct node_set running = { { 0 } };
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
+	struct node_set running;
 	char have[64], want[64];
 
 	(void)c;
 	need_empty();
-	while (proc && (e = readdir(proc))) {
-		char path[300], *comm, extra;
-		int n;
-
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
-		comm = mmg_read_file(path, NULL);
-		if (comm && sscanf(comm, "kswapd%d%c", &n, &extra) == 2 && extra == '\n')
-			node_set_add(&running, n);
-		free(comm);
-	}
-	if (proc)
-		closedir(proc);
+	mm_kswapd_nodes(&running);
 	node_set_text(&running, have, sizeof(have));
 	node_set_text(&memory, want, sizeof(want));
 	if (memcmp(&running, &memory, sizeof(memory)))

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the zone and node tests share: snapshots, and rows against the formula */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -161,4 +165,94 @@ void mm_info_rows(const struct zoneinfo *zi)
 		mmg_info("node %d %-7s managed %7lu protection (%s)", z->node, z->name, z->managed,
 			 row);
 	}
+}
+
+/**
+ * mm_number() - a file that holds one number; the case is broken without it
+ * @path:	file
+ *
+ * Return: the number.
+ */
+unsigned long mm_number(const char *path)
+{
+	char *text = mmg_read_file(path, NULL);
+	unsigned long n;
+
+	if (!text)
+		mmg_broken("reading %s: %s", path, strerror(errno));
+	n = strtoul(text, NULL, 10);
+	free(text);
+	return n;
+}
+
+/**
+ * mm_compare_marks() - every watermark of every zone against the formula
+ * @zi:		snapshot
+ * @min_free:	min_free_kbytes in force
+ * @scale:	watermark_scale_factor in force
+ * @off_by:	part of a mark that it may be off by (4: a quarter), 0 for none
+ * @first:	the first difference, in words
+ * @size:	its size
+ *
+ * Return: how many marks differ.
+ */
+unsigned int mm_compare_marks(const struct zoneinfo *zi, unsigned long min_free,
+			      unsigned long scale, unsigned long off_by, char *first, size_t size)
+{
+	static const char * const what[] = { "min", "low", "high", "promo" };
+	enum zi_movable_rule rule = zi_movable_rule(zi);
+	unsigned int wrong = 0;
+	size_t i;
+	int k;
+
+	for (i = 0; i < zi->nr_zones; i++) {
+		const struct zi_zone *z = &zi->zones[i];
+		unsigned long have[] = { z->min, z->low, z->high, z->promo };
+		struct zi_wmarks w;
+		unsigned long want[4];
+
+		zi_watermarks(zi, z, rule, min_free, scale, mm_page_size() / 1024, &w);
+		want[0] = w.min;
+		want[1] = w.low;
+		want[2] = w.high;
+		want[3] = w.promo;
+		/* promo is not printed by older kernels, and 0 where all is 0 */
+		for (k = 0; k < (z->promo ? 4 : 3); k++) {
+			unsigned long is = have[k] - z->boost;
+			unsigned long off = is > want[k] ? is - want[k] : want[k] - is;
+
+			if (off <= (off_by ? want[k] / off_by + 1 : 0))
+				continue;
+			if (!wrong++)
+				snprintf(first, size, "node %d %s (%lu managed): %s %lu, not %lu",
+					 z->node, z->name, z->managed, what[k], is, want[k]);
+		}
+	}
+	return wrong;
+}
+
+/**
+ * mm_kswapd_nodes() - the nodes whose kswapd runs
+ * @nodes:	filled, by the names of the kernel's threads
+ */
+void mm_kswapd_nodes(struct node_set *nodes)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+
+	memset(nodes, 0, sizeof(*nodes));
+	while (proc && (e = readdir(proc))) {
+		char path[300], *comm, extra;
+		int n;
+
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		comm = mmg_read_file(path, NULL);
+		if (comm && sscanf(comm, "kswapd%d%c", &n, &extra) == 2 && extra == '\n')
+			node_set_add(nodes, n);
+		free(comm);
+	}
+	if (proc)
+		closedir(proc);
 }

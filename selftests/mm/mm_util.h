@@ -27,6 +27,10 @@ void mm_vmstat(struct vmstat *v);
 void mm_compare_rows(const struct zoneinfo *zi, const long *ratio, struct mm_rows *rows);
 void mm_protection_artifact(const struct zoneinfo *zi, const long *ratio);
 void mm_info_rows(const struct zoneinfo *zi);
+unsigned int mm_compare_marks(const struct zoneinfo *zi, unsigned long min_free,
+			      unsigned long scale, unsigned long off_by, char *first, size_t size);
+void mm_kswapd_nodes(struct node_set *nodes);
+unsigned long mm_number(const char *path);
 unsigned long mm_page_size(void);
 
 #endif /* MMGATE_MM_UTIL_H */

@@ -29,57 +29,6 @@
 #define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
 #define SCALE		"/proc/sys/vm/watermark_scale_factor"
 
-static unsigned long read_number(const char *path)
-{
-	char *text = mmg_read_file(path, NULL);
-	unsigned long n;
-
-	if (!text)
-		mmg_broken("reading %s: %s", path, strerror(errno));
-	n = strtoul(text, NULL, 10);
-	free(text);
-	return n;
-}
-
-/* The first mark of any zone that is off, in words; how many are */
-static unsigned int compare(const struct zoneinfo *zi, unsigned long min_free, unsigned long scale,
-			    unsigned long off_by, char *first, size_t size)
-{
-	enum zi_movable_rule rule = zi_movable_rule(zi);
-	unsigned int wrong = 0;
-	size_t i;
-	int k;
-
-	for (i = 0; i < zi->nr_zones; i++) {
-		const struct zi_zone *z = &zi->zones[i];
-		static const char * const what[] = { "min", "low", "high", "promo" };
-		struct zi_wmarks w;
-		unsigned long want[4], have[4];
-
-		zi_watermarks(zi, z, rule, min_free, scale, mm_page_size() / 1024, &w);
-		want[0] = w.min;
-		want[1] = w.low;
-		want[2] = w.high;
-		want[3] = w.promo;
-		have[0] = z->min - z->boost;
-		have[1] = z->low - z->boost;
-		have[2] = z->high - z->boost;
-		have[3] = z->promo - z->boost;
-		for (k = 0; k < (z->promo ? 4 : 3); k++) {
-			unsigned long off = have[k] > want[k] ? have[k] - want[k] :
-					    want[k] - have[k];
-
-			if (off <= (off_by ? want[k] / off_by + 1 : 0))
-				continue;
-			if (!wrong++)
-				snprintf(first, size,
-					 "node %d %s (%lu managed): %s is %lu, must be %lu",
-					 z->node, z->name, z->managed, what[k], have[k], want[k]);
-		}
-	}
-	return wrong;
-}
-
 static void say_zones(const struct zoneinfo *zi)
 {
 	size_t i;
@@ -95,14 +44,14 @@ static void say_zones(const struct zoneinfo *zi)
 /* As boot left them: within a quarter, since memory is still freed after that */
 static void boot_marks(const struct mmg_case *c)
 {
-	unsigned long min_free = read_number(MIN_FREE), scale = read_number(SCALE);
+	unsigned long min_free = mm_number(MIN_FREE), scale = mm_number(SCALE);
 	struct zoneinfo zi;
 	char first[160];
 	unsigned int wrong;
 
 	(void)c;
 	mm_zoneinfo(&zi);
-	wrong = compare(&zi, min_free, scale, 4, first, sizeof(first));
+	wrong = mm_compare_marks(&zi, min_free, scale, 4, first, sizeof(first));
 	if (wrong) {
 		say_zones(&zi);
 		mmg_fail("%u marks are far off with min_free_kbytes %lu; first: %s", wrong,
@@ -132,12 +81,13 @@ static void written(const struct mmg_case *c)
 	mmg_write_setting(MIN_FREE, "%lu", s->min_free);
 	mmg_write_setting(SCALE, "%lu", s->scale);
 	mm_zoneinfo(&zi);
-	wrong = compare(&zi, s->min_free, s->scale, 0, first, sizeof(first));
+	wrong = mm_compare_marks(&zi, s->min_free, s->scale, 0, first, sizeof(first));
 	if (!wrong) {
 		zoneinfo_free(&zi);
 		mmg_write_setting(MIN_FREE, "%lu", s->min_free + 1024);
 		mm_zoneinfo(&zi);
-		wrong = compare(&zi, s->min_free + 1024, s->scale, 0, first, sizeof(first));
+		wrong = mm_compare_marks(&zi, s->min_free + 1024, s->scale, 0, first,
+					 sizeof(first));
 	}
 	if (wrong) {
 		say_zones(&zi);
@@ -204,15 +154,15 @@ static void odd_values(const struct mmg_case *c)
 	mmg_save_setting(MIN_FREE);
 	mmg_save_setting(SCALE);
 	/* a write of what is there brings the marks up to date */
-	mmg_write_setting(MIN_FREE, "%lu", read_number(MIN_FREE));
+	mmg_write_setting(MIN_FREE, "%lu", mm_number(MIN_FREE));
 	mm_zoneinfo(&before);
 	for (i = 0; i < ARRAY_SIZE(odd); i++) {
-		unsigned long was = read_number(odd[i].path);
+		unsigned long was = mm_number(odd[i].path);
 		int ret = mmg_try_write(odd[i].path, "%s", odd[i].text);
 
-		if (!ret || read_number(odd[i].path) != was)
+		if (!ret || mm_number(odd[i].path) != was)
 			mmg_fail("\"%s\" into %s returned %d and made %lu of %lu", odd[i].text,
-				 odd[i].path, ret, read_number(odd[i].path), was);
+				 odd[i].path, ret, mm_number(odd[i].path), was);
 	}
 	mm_zoneinfo(&after);
 	for (k = 0; k < before.nr_zones; k++)
@@ -248,7 +198,7 @@ static void total_reserve(const struct mmg_case *c)
 {
 	static struct vmstat m;
 	unsigned long page_kb = mm_page_size() / 1024;
-	unsigned long min_free = read_number(MIN_FREE);
+	unsigned long min_free = mm_number(MIN_FREE);
 	struct zoneinfo zi;
 	long off = 0, slack;
 	int i;

@@ -25,6 +25,7 @@
 #include "mm_util.h"
 
 #define BYTES		(2 * MIB)
+#define TAKE		(4 * MIB)
 #define FALL_MOST	(48 * MIB)	/* until a filled node is really full */
 #define FALL_PAGES	256		/* then from the next one */
 #define MAX_NODES	64
@@ -246,61 +247,79 @@ static void fallback_order(const struct mmg_case *c)
 	mmg_pass("with the nearest node full, the next in distance gave, from %d nodes", judged);
 }
 
+/* What the zones of a node gave while 4 MiB were taken from it */
+struct order {
+	char name[16];		/* its highest zone that the memory may use */
+	bool roomy;		/* which has that much to give */
+	long top, others;
+};
+
+static void take_from(int node, enum fill_kind kind, struct order *o)
+{
+	const struct zi_zone *top = NULL;
+	struct zoneinfo a, b;
+	struct fill f;
+	size_t i;
+
+	memset(o, 0, sizeof(*o));
+	mm_refresh();
+	mm_zoneinfo(&a);
+	fill_start(&f, kind, 8 * MIB);
+	fill_more(&f, TAKE);
+	mm_refresh();
+	mm_zoneinfo(&b);
+	fill_stop(&f);
+	for (i = 0; i < a.nr_zones; i++) {
+		const struct zi_zone *z = &a.zones[i], *now = &b.zones[i];
+		long gave = z->free + z->pcp_count - (now->free + now->pcp_count);
+
+		if (z->node != node || !z->managed)
+			continue;
+		if (kind == FILL_PIPE && !strcmp(z->name, "Movable")) {
+			o->others += gave > 0 ? gave : 0;
+			continue;
+		}
+		/* what was highest so far is a lower one */
+		if (top && o->top > 0)
+			o->others += o->top;
+		top = z;
+		o->top = gave;
+	}
+	if (top) {
+		memcpy(o->name, top->name, sizeof(o->name));
+		o->roomy = top->free > top->high + (TAKE + 2 * MIB) / mm_page_size();
+	}
+	zoneinfo_free(&a);
+	zoneinfo_free(&b);
+}
+
 /* Within a node: from the highest zone that the memory may use */
 static void zone_order(const struct mmg_case *c)
 {
 	const enum fill_kind *kind = c->arg;
-	struct zoneinfo a, b;
-	struct fill f;
+	long most = MIB / mm_page_size(), least = TAKE / mm_page_size() - most;
 	int n, judged = 0;
 
 	if (node_state("has_memory", &memory))
 		memory = node_set_of(0);
 	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
 		struct node_set one = node_set_of(n);
-		const struct zi_zone *top = NULL;
-		long took = 0, others = 0;
-		size_t i;
+		struct order o;
+		int tries = 3;
 
 		node_set_policy(NODE_BIND, &one);
-		mm_refresh();
-		mm_zoneinfo(&a);
-		fill_start(&f, *kind, 8 * MIB);
-		fill_more(&f, 4 * MIB);
-		mm_refresh();
-		mm_zoneinfo(&b);
-		fill_stop(&f);
-		for (i = 0; i < a.nr_zones; i++) {
-			const struct zi_zone *z = &a.zones[i];
-
-			if (z->node != n || !z->managed)
-				continue;
-			if (*kind == FILL_PIPE && !strcmp(z->name, "Movable"))
-				continue;
-			top = z;
-		}
-		for (i = 0; i < a.nr_zones; i++) {
-			const struct zi_zone *z = &a.zones[i], *now = &b.zones[i];
-			long gave = z->free + z->pcp_count - (now->free + now->pcp_count);
-
-			if (z->node != n || !z->managed)
-				continue;
-			if (z == top)
-				took = gave;
-			else if (gave > 0)
-				others += gave;
-		}
-		if (!top || top->free < top->high + 6 * MIB / mm_page_size())
+		/* others may take and give meanwhile: one quiet try is enough */
+		do {
+			take_from(n, *kind, &o);
+		} while (o.roomy && (o.top < least || o.others > most) && --tries);
+		if (!o.roomy)
 			continue;
 		judged++;
-		mmg_info("node %d: %ld pages from %s, %ld from other zones", n, took, top->name,
-			 others);
-		if (took < (long)(3 * MIB / mm_page_size()) ||
-		    others > (long)(MIB / mm_page_size()))
-			mmg_fail("node %d: %s gave %ld of %lu pages, other zones %ld", n, top->name,
-				 took, 4 * MIB / mm_page_size(), others);
-		zoneinfo_free(&a);
-		zoneinfo_free(&b);
+		mmg_info("node %d: %ld pages from %s, %ld from other zones", n, o.top, o.name,
+			 o.others);
+		if (!tries)
+			mmg_fail("node %d: %s gave %ld of %lu pages, other zones %ld", n, o.name,
+				 o.top, TAKE / mm_page_size(), o.others);
 	}
 	if (!judged)
 		mmg_skip("no node has 6 MiB above the high watermark of its highest zone");

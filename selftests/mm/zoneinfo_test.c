@@ -12,7 +12,8 @@
  * How it could mislead: the files are read one after the other on a live system,
  * and counters lag by what each CPU holds back.  That part is folded first
  * (vm.stat_refresh), zoneinfo is read before and after the other file, and a
- * difference counts only if it is outside both, by more than the slack.  Some
+ * difference counts only if it is outside both, by more than the slack and what
+ * moved between them.  Some
  * cloud kernels initialise memory as it is needed (deferred_init=lazy): their
  * zones do not count what is left, their meminfo does; that is skipped.
  */
@@ -53,11 +54,15 @@ static void skip_lazy(void)
 	free(line);
 }
 
-/* Outside of what was seen before and after, by more than the slack */
+/*
+ * Outside of what was seen before and after, by more than the slack and what
+ * moved meanwhile: a busy host moves a lot
+ */
 static bool outside(long n, long a, long b, long slack)
 {
 	long least = a < b ? a : b, most = a > b ? a : b;
 
+	slack += most - least;
 	return n < least - slack || n > most + slack;
 }
 

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mmgate-about: kswapd wakes when it must, frees up to high, scans no more than it frees, sleeps
+ * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
+ * mmgate-machines: small-zones no-normal memoryless
+ * mmgate-needs: a filesystem on a device; hugetlb pages make it quick
+ * mmgate-timeout: 60
+ *
+ * A file larger than what is free is read once, through the page cache.  It is a
+ * hole, so that no device slows it down.  The load is steady and clean: kswapd
+ * can free every page it looks at.
+ *
+ * How it could mislead: "asleep" is seen as no scanning over a while, since a
+ * thread may sleep for other reasons.  What was scanned per MiB read depends on
+ * watermarks and on the size of the machine: a gate compares it on one machine.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fill.h"
+#include "mm_util.h"
+
+#define LEFT		(12 * MIB)	/* above high, when the hog is done */
+#define CHURN		(64 * MIB)	/* read beyond what is free */
+#define STEP		(1 * MIB)
+#define ISOLATED	100		/* free pages that compaction may hold for a moment */
+#define SLEEP_S		5
+#define MAX_SCAN	8		/* pages scanned for one reclaimed: measured 1 to 2 */
+
+static int node;
+static struct vmstat before, now;
+static struct fill file;
+
+/* The node with most memory in one zone; all else is left alone */
+static void pick(struct zoneinfo *zi)
+{
+	const struct zi_zone *best = NULL;
+	struct node_set one;
+	size_t i;
+
+	mm_zoneinfo(zi);
+	for (i = 0; i < zi->nr_zones; i++)
+		if (!best || zi->zones[i].free > best->free)
+			best = &zi->zones[i];
+	node = best->node;
+	one = node_set_of(node);
+	node_set_policy(NODE_BIND, &one);
+}
+
+/* Every zone of the node but LEFT above its high watermark and its reserve */
+static void fill_up(void)
+{
+	unsigned long page = mm_page_size(), want = 0;
+	long ratio[ZI_MAX_ZONES];
+	struct zoneinfo zi;
+	size_t i;
+
+	mm_ratio(ratio);
+	pick(&zi);
+	for (i = 0; i < zi.nr_zones; i++) {
+		const struct zi_zone *z = &zi.zones[i];
+		unsigned long keep = z->high + LEFT / page / 2 +
+				     zi_protection(&zi, z->node, z->index, zi.zones_per_node - 1,
+						   ratio[z->index]);
+
+		if (z->node == node && z->free > keep)
+			want += z->free - keep;
+	}
+	zoneinfo_free(&zi);
+	mmg_doing("filling node %d", node);
+	hog_start(node, want * page);
+}
+
+static unsigned long scanned(const struct vmstat *v)
+{
+	return vmstat_get(v, "pgscan_kswapd");
+}
+
+/* Until kswapd has not scanned for 300 ms; the seconds it took, or -1 */
+static double wait_asleep(void)
+{
+	unsigned long last;
+	int still = 0, i;
+
+	mm_vmstat(&now);
+	last = scanned(&now);
+	for (i = 0; i < SLEEP_S * 20; i++) {
+		usleep(50000);
+		mm_vmstat(&now);
+		still = scanned(&now) == last ? still + 1 : 0;
+		last = scanned(&now);
+		if (still == 6)
+			return (i - 5) * 0.05;
+	}
+	return -1;
+}
+
+static unsigned long free_above_min(void)
+{
+	unsigned long sum = 0;
+	struct zoneinfo zi;
+	size_t i;
+
+	mm_zoneinfo(&zi);
+	for (i = 0; i < zi.nr_zones; i++)
+		if (zi.zones[i].node == node && zi.zones[i].free > zi.zones[i].min)
+			sum += zi.zones[i].free - zi.zones[i].min;
+	zoneinfo_free(&zi);
+	return sum;
+}
+
+static void churn(size_t bytes)
+{
+	size_t done;
+
+	for (done = 0; done < bytes; done += STEP) {
+		mmg_doing("reading: %zu of %zu MiB", done / MIB, bytes / MIB);
+		if (fill_more(&file, STEP) < STEP)
+			break;
+	}
+}
+
+/* Read past what is free; what was scanned and freed for it */
+static void steady(const struct mmg_case *c)
+{
+	unsigned long scan, steal, direct;
+	double asleep, ratio;
+	size_t bytes;
+
+	(void)c;
+	fill_up();
+	if (wait_asleep() < 0)
+		mmg_fail("kswapd scans without a load for more than %d s", SLEEP_S);
+	before = now;
+	bytes = free_above_min() * mm_page_size() + CHURN;
+	fill_start(&file, FILL_FILE, bytes + MIB);
+	churn(bytes);
+	asleep = wait_asleep();
+	scan = scanned(&now) - scanned(&before);
+	steal = vmstat_delta(&before, &now, "pgsteal_kswapd");
+	direct = vmstat_delta(&before, &now, "pgscan_direct");
+	ratio = steal ? (double)scan / steal : 0;
+	mmg_metric("read_mib", file.reads / MIB);
+	mmg_metric("kswapd_scanned", scan);
+	mmg_metric("kswapd_reclaimed", steal);
+	mmg_metric("direct_scanned", direct);
+	mmg_metric("scanned_per_mib", (double)(scan + direct) / (file.reads / MIB));
+	mmg_metric("scanned_per_reclaimed", ratio);
+	mmg_metric("allocstall", vmstat_sum(&now, "allocstall_") -
+		   vmstat_sum(&before, "allocstall_"));
+	if (asleep < 0)
+		mmg_fail("kswapd still scans %d s after the load ended (%lu pages so far)",
+			 SLEEP_S, scan);
+	mmg_metric("asleep_s", asleep);
+	if (!scan)
+		mmg_fail("%zu MiB read past what was free, and kswapd never scanned",
+			 bytes / MIB);
+	if (ratio > MAX_SCAN)
+		mmg_fail("kswapd scanned %lu pages to reclaim %lu of clean cache (%.1f each)", scan,
+			 steal, ratio);
+	if (vmstat_delta(&before, &now, "oom_kill"))
+		mmg_fail("%ld processes killed for want of memory",
+			 vmstat_delta(&before, &now, "oom_kill"));
+	mmg_pass("%zu MiB read: kswapd scanned %lu, reclaimed %lu (%.2f each), asleep after %.1f s",
+		 file.reads / MIB, scan, steal, ratio, asleep);
+}
+
+/*
+ * What kswapd leaves behind: a zone with its high watermark and its reserve free,
+ * and every zone with its min watermark and its reserve
+ */
+static void frees_to_high(const struct mmg_case *c)
+{
+	long ratio[ZI_MAX_ZONES], best = 0;
+	const char *best_name = "none";
+	struct zoneinfo zi, start;
+	bool first = true;
+	size_t bytes, i;
+	int aim;
+
+	(void)c;
+	fill_up();
+	wait_asleep();
+	before = now;
+	mm_zoneinfo(&start);
+	bytes = free_above_min() * mm_page_size() + CHURN / 2;
+	fill_start(&file, FILL_FILE, bytes + MIB);
+	churn(bytes);
+	if (wait_asleep() < 0)
+		mmg_fail("kswapd still scans %d s after the load ended", SLEEP_S);
+	if (scanned(&now) == scanned(&before))
+		mmg_fail("%zu MiB read past what was free, and kswapd never scanned",
+			 bytes / MIB);
+	mm_refresh();
+	mm_zoneinfo(&zi);
+	mm_ratio(ratio);
+	aim = zi.zones_per_node - 1;
+	for (i = 0; i < zi.nr_zones; i++) {
+		const struct zi_zone *z = &zi.zones[i];
+		unsigned long mark = z->high + zi_protection(&zi, z->node, z->index, aim,
+							     ratio[z->index]);
+		long over = (long)z->free - (long)mark;
+
+		unsigned long floor = mark - z->high + z->min - z->boost;
+
+		if (z->node != node || !z->managed)
+			continue;
+		if (start.zones[i].free >= floor && z->free + z->pcp_count + ISOLATED < floor)
+			mmg_fail("node %d %s has %lu pages left, must keep %lu (slack %d)", node,
+				 z->name, z->free + z->pcp_count, floor, ISOLATED);
+		mmg_info("node %d %-7s free %lu, high and reserve %lu: %ld over", node, z->name,
+			 z->free, mark, over);
+		if (first || over > best) {
+			best = over;
+			best_name = z->name;
+			first = false;
+		}
+	}
+	mmg_metric("over_high", best);
+	/* what the last pages read took after kswapd went to sleep */
+	if (best < -(long)(zi_zone_slack(&zi.zones[0]) + 64))
+		mmg_fail("kswapd sleeps with node %d at best %ld pages below high (%s)", node,
+			 -best, best_name);
+	mmg_pass("kswapd slept with %s %ld pages over its high watermark and reserve", best_name,
+		 best);
+}
+
+/* Plenty free: no kswapd, whatever is empty or small beside it */
+static void idle_when_free(const struct mmg_case *c)
+{
+	struct zoneinfo zi;
+	unsigned long room = 0;
+	size_t i;
+
+	(void)c;
+	pick(&zi);
+	for (i = 0; i < zi.nr_zones; i++)
+		if (zi.zones[i].node == node && zi.zones[i].free > zi.zones[i].high)
+			room += zi.zones[i].free - zi.zones[i].high;
+	if (room < 96 * MIB / mm_page_size())
+		mmg_skip("node %d has only %lu MiB above its watermarks", node,
+			 room * mm_page_size() / MIB);
+	if (wait_asleep() < 0)
+		mmg_fail("kswapd scans without a load for more than %d s", SLEEP_S);
+	before = now;
+	fill_start(&file, FILL_FILE, 48 * MIB);
+	churn(47 * MIB);
+	usleep(200000);
+	mm_vmstat(&now);
+	if (scanned(&now) != scanned(&before) || vmstat_delta(&before, &now, "pageoutrun"))
+		mmg_fail("kswapd ran %ld times and scanned %lu pages with %lu MiB free above high",
+			 vmstat_delta(&before, &now, "pageoutrun"),
+			 scanned(&now) - scanned(&before), room * mm_page_size() / MIB);
+	mmg_pass("kswapd let 47 MiB of page cache come with %lu MiB above the watermarks",
+		 room * mm_page_size() / MIB);
+}
+
+static const struct mmg_case cases[] = {
+	{ .name = "idle-when-free", .fn = idle_when_free, .destructive = true },
+	{ .name = "steady-churn", .fn = steady, .destructive = true },
+	{ .name = "frees-to-high", .fn = frees_to_high, .destructive = true },
+};
+
+static const struct mmg_test test = {
+	.name = "mm/kswapd_scan",
+	.cases = cases,
+	.nr_cases = ARRAY_SIZE(cases),
+};
+
+int main(int argc, char **argv)
+{
+	return mmg_main(argc, argv, &test);
+}

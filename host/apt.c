@@ -260,31 +260,47 @@ static struct source *source_parse(const char *stanza)
 	return s;
 }
 
-/* The host's Debian archives; NULL with *@err where it has none */
-static GPtrArray *host_sources(GError **err)
+/* Add the Debian archives that apt names; @option: one more word for it, or NULL */
+static bool add_sources(GPtrArray *sources, const char *option, GError **err)
 {
-	const char *const argv[] = { "apt-get", "indextargets", NULL };
-	GPtrArray *sources = g_ptr_array_new_with_free_func(source_free);
+	const char *const argv[] = { "apt-get", "indextargets", option, NULL };
 	GString *out = g_string_new(NULL);
 	struct mmg_cmd cmd = { .what = "asking apt for its sources", .argv = argv,
 			       .env = plain_env, .out = out };
-	char **stanzas;
-	int i;
+	bool ok = mmg_run(&cmd, err);
+	char **stanzas = g_strsplit(ok ? out->str : "", "\n\n", -1);
+	guint i, j;
 
-	if (mmg_run(&cmd, err)) {
-		stanzas = g_strsplit(out->str, "\n\n", -1);
-		for (i = 0; stanzas[i]; i++) {
-			struct source *s = source_parse(stanzas[i]);
+	for (i = 0; stanzas[i]; i++) {
+		struct source *s = source_parse(stanzas[i]);
 
-			if (s)
-				g_ptr_array_add(sources, s);
+		/* One archive has targets for the architecture and for "all" */
+		for (j = 0; s && j < sources->len; j++) {
+			const struct source *o = sources->pdata[j];
+
+			if (!strcmp(o->uri, s->uri) && !strcmp(o->suite, s->suite))
+				g_clear_pointer(&s, source_free);
 		}
-		g_strfreev(stanzas);
-		if (!sources->len)
-			mmg_set_error(err, MMG_EXIT_BROKEN,
-				      "this host's apt has no Debian source (apt-get indextargets): pass the kernel's packages as files, --kernel linux-image-....deb");
+		if (s)
+			g_ptr_array_add(sources, s);
 	}
+	g_strfreev(stanzas);
 	g_string_free(out, TRUE);
+	return ok;
+}
+
+/* The host's Debian archives; NULL with *@err where it has none */
+static GPtrArray *host_sources(GError **err)
+{
+	GPtrArray *sources = g_ptr_array_new_with_free_func(source_free);
+	bool ok = add_sources(sources, NULL, err);
+
+	/* Without lists apt names its sources only when it may not look at them */
+	if (ok && !sources->len)
+		ok = add_sources(sources, "--no-release-info", err);
+	if (ok && !sources->len)
+		mmg_set_error(err, MMG_EXIT_BROKEN,
+			      "this host's apt has no Debian source (apt-get indextargets): pass the kernel's packages as files, --kernel FILE.deb");
 	if (sources->len)
 		return sources;
 	g_ptr_array_unref(sources);
@@ -382,35 +398,73 @@ out:
 	return ok;
 }
 
+/**
+ * struct fetch - what apt-get says while it fetches
+ * @mib:	size of what is fetched, 0 where unknown
+ * @complaint:	its first line that names an error, without the "E: "
+ */
+struct fetch {
+	double mib;
+	char *complaint;
+};
+
 /* Lines of APT::Status-Fd: "dlstatus:1:20.5:Retrieving file 1 of 1 (3s remaining)" */
 static void on_apt_line(const char *line, void *data)
 {
-	double *mib = data;
-	char **f = g_strsplit(line, ":", 4);
+	struct fetch *f = data;
+	char **w = g_strsplit(line, ":", 4);
 
-	if (!strcmp(f[0], "dlstatus") && f[1] && f[2]) {
-		double pct = g_ascii_strtod(f[2], NULL);
+	if (!strcmp(w[0], "dlstatus") && w[1] && w[2]) {
+		double pct = g_ascii_strtod(w[2], NULL);
 
-		if (mib && *mib > 0)
-			status_progress("%.0f of %.0f MiB", *mib * pct / 100, *mib);
+		if (f->mib > 0)
+			status_progress("%.0f of %.0f MiB", f->mib * pct / 100, f->mib);
 		else
 			status_progress("%.0f%%", pct);
 	} else {
 		status_debug("%s", line);
 	}
-	g_strfreev(f);
+	/* A failed index is only a warning, and says more than the error that follows */
+	if (!f->complaint && (g_str_has_prefix(line, "E: ") ||
+			      g_str_has_prefix(line, "W: Failed to fetch")))
+		f->complaint = g_strdup(line + 3);
+	g_strfreev(w);
+}
+
+/* Run an apt-get that fetches @what; false with *@err: what apt said, what to do */
+static bool fetch(const char *what, const char *const *argv, const char *cwd, double mib,
+		  GError **err)
+{
+	struct fetch f = { .mib = mib };
+	struct mmg_cmd cmd = { .what = what, .argv = argv, .env = plain_env, .cwd = cwd,
+			       .line = on_apt_line, .data = &f };
+	GError *e = NULL;
+	bool ok = mmg_run(&cmd, &e);
+
+	if (!ok && e->code == MMG_EXIT_BROKEN && f.complaint)
+		mmg_set_error(err, MMG_EXIT_BROKEN, "%s: %s; %s", what, f.complaint,
+			      strstr(f.complaint, "No space left") ?
+			      "make room, or set XDG_CACHE_HOME to a larger disk" :
+			      "without a network pass the packages as files, --kernel FILE.deb");
+	else if (!ok)
+		g_propagate_error(err, g_error_copy(e));
+	g_clear_error(&e);
+	g_free(f.complaint);
+	return ok;
 }
 
 static bool update_private(struct apt *a, GError **err)
 {
 	const char *const argv[] = { "apt-get", "-q", "-c", a->config, "-o", "APT::Status-Fd=1",
 				     "-o", "APT::Update::Error-Mode=any", "update", NULL };
-	struct mmg_cmd cmd = { .what = "fetching package lists", .argv = argv, .env = plain_env,
-			       .line = on_apt_line };
+	char *what = g_strdup_printf("fetching the package lists of Debian %s (%s)",
+				     a->suite ? a->suite : "as configured", a->arch);
+	bool ok;
 
-	status_set("fetching the package lists of Debian %s (%s)", a->suite ? a->suite : "as configured",
-		   a->arch);
-	return mmg_run(&cmd, err);
+	status_set("%s", what);
+	ok = fetch(what, argv, NULL, 0, err);
+	g_free(what);
+	return ok;
 }
 
 static char *updated_path(const struct apt *a)
@@ -472,8 +526,7 @@ static bool go_private(struct apt *a, gint64 max_age, GError **err)
 			status_note("using package lists that are %" G_GINT64_FORMAT " hours old: %s",
 				    age / 3600, e->message);
 		} else if (ok) {
-			mmg_set_error(err, e->code, "%s; pass the kernel's packages as files, --kernel linux-image-....deb",
-				      e->message);
+			g_propagate_error(err, g_steal_pointer(&e));
 			ok = false;
 		}
 		g_clear_error(&e);
@@ -693,17 +746,15 @@ char *apt_download(struct apt *a, const struct apt_pkg *p, const char *dir, GErr
 	const char *const argv[] = { "apt-get", "-q", "-c", a->config ? a->config : "/dev/null", "-o",
 				     "APT::Status-Fd=1", "-o", "APT::Sandbox::User=root",
 				     "download", word, NULL };
-	double mib = p->size / 1048576.0;
-	struct mmg_cmd cmd = { .what = "downloading the package", .argv = argv, .env = plain_env,
-			       .cwd = dir, .line = on_apt_line, .data = &mib };
+	char *what = g_strdup_printf("downloading %s %s", p->name, p->version);
 
 	if (a->offline) {
 		mmg_set_error(err, MMG_EXIT_BROKEN,
 			      "%s is not in the cache and --offline forbids fetching it: run once without it, or pass the package as a file",
 			      word);
 	} else {
-		status_set("downloading %s %s", p->name, p->version);
-		if (mmg_run(&cmd, err)) {
+		status_set("%s", what);
+		if (fetch(what, argv, dir, p->size / 1048576.0, err)) {
 			path = deb_in(dir, p->name);
 			if (!path)
 				mmg_set_error(err, MMG_EXIT_BROKEN,
@@ -711,6 +762,7 @@ char *apt_download(struct apt *a, const struct apt_pkg *p, const char *dir, GErr
 					      word, dir);
 		}
 	}
+	g_free(what);
 	g_free(word);
 	return path;
 }

@@ -839,11 +839,13 @@ static bool resolve_files(const struct cli *cli, struct kernel *k, GPtrArray *pa
  * struct debian - one debian: spec on its way
  * @want:	version asked for
  * @chosen:	packages of it
+ * @blank:	apt's lists name no kernel at all
  */
 struct debian {
 	struct apt *apt;
 	const char *want;
 	struct apt_image *chosen;
+	bool blank;
 };
 
 static bool fetch_one(struct debian *d, const struct apt_pkg *p, const char *dir, GError **err)
@@ -926,6 +928,7 @@ static char *choose_and_make(struct debian *d, GError **err)
 	g_free(pattern);
 	if (!list)
 		return NULL;
+	d->blank = !list->len;
 	d->chosen = apt_choose(list, d->want, d->apt->arch);
 	if (d->chosen) {
 		key = g_strdup_printf("debian-%s_%s", d->chosen->release, d->chosen->version);
@@ -997,6 +1000,29 @@ static void memo_put(const char *path, const char *stamp, const char *dir)
 	g_free(key);
 }
 
+/*
+ * The host's lists are absent, or name what is gone from the mirror: once more
+ * with fresh ones.  *@e is the error of the first try, and is replaced.
+ */
+static char *choose_again(struct debian *d, GError **e)
+{
+	GError *refresh = NULL;
+
+	status_debug("%s", (*e)->message);
+	if (apt_refresh(d->apt, &refresh)) {
+		g_clear_error(e);
+		return choose_and_make(d, e);
+	}
+	/* Why there is nothing to choose from says more than that there is nothing */
+	if (d->blank || refresh->code == MMG_EXIT_INTERRUPTED) {
+		g_clear_error(e);
+		*e = refresh;
+	} else {
+		g_error_free(refresh);
+	}
+	return NULL;
+}
+
 /* Ask apt, with fresh lists where the host's own do not serve; the folder, or NULL with *@err */
 static char *ask_apt(const char *spec, const char *want, const char *suite, const char *arch,
 		     GError **err)
@@ -1012,14 +1038,9 @@ static char *ask_apt(const char *spec, const char *want, const char *suite, cons
 	dir = memo_get(memo, stamp);
 	if (!dir) {
 		dir = choose_and_make(&d, &e);
-		if (!dir && e->code != MMG_EXIT_INTERRUPTED && !d.apt->config) {
-			/* The host's lists are absent, or name what is gone from the mirror */
-			status_debug("%s", e->message);
-			if (apt_refresh(d.apt, NULL)) {
-				g_clear_error(&e);
-				dir = choose_and_make(&d, &e);
-			}
-		}
+		if (!dir && e->code != MMG_EXIT_INTERRUPTED && !d.apt->config &&
+		    !strstr(e->message, "No space left"))
+			dir = choose_again(&d, &e);
 		if (dir)
 			memo_put(memo, stamp, dir);
 	}

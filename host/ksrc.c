@@ -280,7 +280,8 @@ static char *fetch(const char *want, const char *series, const char *suite, bool
 	if (!apt)
 		return NULL;
 	dir = ask_apt(apt, want, series, whole, name, &e);
-	if (!dir && e->code != MMG_EXIT_INTERRUPTED && !apt->config && apt_refresh(apt, NULL)) {
+	if (!dir && e->code != MMG_EXIT_INTERRUPTED && !apt->config &&
+	    !strstr(e->message, "No space left") && apt_refresh(apt, NULL)) {
 		g_clear_error(&e);
 		dir = ask_apt(apt, want, series, whole, name, &e);
 	}

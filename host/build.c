@@ -86,7 +86,7 @@ static bool tree_unclean(const char *tree)
  */
 static GHashTable *list_with_git(const char *tree, GError **err)
 {
-	g_autofree char *scratch = NULL, *git_dir = NULL, *out = NULL, *work = NULL;
+	g_autofree char *scratch = NULL, *git_dir = NULL, *work = NULL;
 	bool repo = exists(tree, ".git");
 	GHashTable *files;
 
@@ -597,7 +597,6 @@ static bool have_tools(GError **err)
 		{ "perl", "perl" }, { "ld", "binutils" }, { "git", "git" },
 	};
 	g_autoptr(GString) missing = g_string_new(NULL);
-	g_autofree char *libelf = NULL;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(tools); i++) {
 		g_autofree char *p = g_find_program_in_path(tools[i][0]);

@@ -600,6 +600,16 @@ static double median(const GArray *a)
 	return a->len % 2 ? v[a->len / 2] : (v[a->len / 2 - 1] + v[a->len / 2]) / 2;
 }
 
+/* True where even two samples without overlap would leave the rank test undecided */
+static bool too_few(unsigned int na, unsigned int nb)
+{
+	double arrangements = 1;
+
+	for (unsigned int i = 1; i <= na; i++)
+		arrangements *= (double)(nb + i) / i;
+	return 2 / arrangements >= 0.05;
+}
+
 /* A measured value of one case on both kernels; "worse" only where the rank test says so */
 static json_t *metric_json(const struct gate_metric *m, const struct seen *a, const struct seen *b)
 {
@@ -616,8 +626,10 @@ static json_t *metric_json(const struct gate_metric *m, const struct seen *a, co
 	mb = median(vb);
 	if (p < 0.05)
 		word = (effect > 0.5) == m->higher ? "better" : "worse";
+	else if (ma == mb)
+		word = "alike";
 	else
-		word = ma == mb ? "alike" : "not told apart";
+		word = too_few(va->len, vb->len) ? "too few runs to judge" : "not told apart";
 	return json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:i, s:i, s:f, s:f, s:s}", "case", a->name,
 			 "machine", a->machine, "name", m->name, "better",
 			 m->higher ? "higher" : "lower", "base_median", ma, "patched_median", mb,

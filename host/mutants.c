@@ -151,28 +151,45 @@ static bool load_mutants(struct hunt *h, GError **err)
 	return !bad && h->mutants->len;
 }
 
-static void add_unique(GPtrArray *to, const GPtrArray *from)
+static void add_unique(GPtrArray *to, const char *word)
 {
-	for (guint i = 0; i < from->len; i++)
-		if (!g_ptr_array_find_with_equal_func(to, from->pdata[i], g_str_equal, NULL))
-			g_ptr_array_add(to, from->pdata[i]);
+	if (!g_ptr_array_find_with_equal_func(to, word, g_str_equal, NULL))
+		g_ptr_array_add(to, g_strdup(word));
 }
 
 /* Test globs for one mutant: those of the command line, else what its file says should notice */
 static GPtrArray *tests_for(const struct hunt *h, const struct mutant *m)
 {
-	GPtrArray *tests = g_ptr_array_new();
+	GPtrArray *tests = g_ptr_array_new_with_free_func(g_free);
 	GPtrArray *from = h->cli->tests->len ? h->cli->tests : m->script->notice;
 
 	for (guint i = 0; i < from->len; i++) {
-		/* a machine after '@' is for reading; the test says where it runs */
-		char *at = strchr(from->pdata[i], '@');
+		g_auto(GStrv) at = g_strsplit(from->pdata[i], "@", 2);
 
-		g_ptr_array_add(tests, at ? g_strndup(from->pdata[i], at - (char *)from->pdata[i]) :
-					    g_strdup(from->pdata[i]));
+		add_unique(tests, at[0]);
 	}
-	g_ptr_array_set_free_func(tests, g_free);
 	return tests;
+}
+
+/*
+ * Machines for one mutant: those of the command line, else those its file names
+ * after an '@' (default where it names none).  With --test alone: all that the tests ask for.
+ */
+static GPtrArray *machines_for(const struct hunt *h, const struct mutant *m)
+{
+	GPtrArray *machines = g_ptr_array_new_with_free_func(g_free);
+	const GPtrArray *notice = m->script->notice;
+
+	for (guint i = 0; i < h->cli->machines->len; i++)
+		add_unique(machines, h->cli->machines->pdata[i]);
+	if (machines->len || h->cli->tests->len)
+		return machines;
+	for (guint i = 0; i < notice->len; i++) {
+		g_auto(GStrv) at = g_strsplit(notice->pdata[i], "@", 2);
+
+		add_unique(machines, at[1] ? at[1] : "default");
+	}
+	return machines;
 }
 
 
@@ -190,15 +207,15 @@ static struct kernel *build(const struct hunt *h, GHashTable *overlay, const cha
 	return k;
 }
 
-/* Run @tests on @k; results go to a folder of their own below the hunt's */
-static json_t *run_on(const struct hunt *h, struct kernel *k, GPtrArray *tests, GError **err)
+/* Run @tests on @k; results go to folder @name below the hunt's */
+static json_t *run_on(const struct hunt *h, struct kernel *k, const char *name, GPtrArray *tests,
+		      GPtrArray *machines, GError **err)
 {
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
-	g_autofree char *out = g_build_filename(h->dir, k->label, NULL);
+	g_autofree char *out = g_build_filename(h->dir, name, NULL);
 	g_autofree char *dir = NULL;
-	struct suite s = { .cli = h->cli, .kernels = kernels, .tests = tests,
-			   .machines = h->cli->machines, .repeat = h->cli->repeat,
-			   .verb = "mutants", .out = out };
+	struct suite s = { .cli = h->cli, .kernels = kernels, .tests = tests, .machines = machines,
+			   .repeat = h->cli->repeat, .verb = "mutants", .out = out };
 
 	g_ptr_array_add(kernels, k);
 	if (!mmg_mkdirs(out, err))
@@ -314,6 +331,7 @@ static bool try_mutant(struct hunt *h, struct mutant *m, GError **err)
 {
 	g_autoptr(GError) e = NULL;
 	g_autoptr(GPtrArray) tests = tests_for(h, m);
+	g_autoptr(GPtrArray) machines = machines_for(h, m);
 	gint64 start;
 	struct kernel *k;
 	json_t *run;
@@ -326,7 +344,7 @@ static bool try_mutant(struct hunt *h, struct mutant *m, GError **err)
 		return true;
 	}
 	start = g_get_monotonic_time();
-	run = k && tests->len ? run_on(h, k, tests, &e) : NULL;
+	run = k && tests->len ? run_on(h, k, m->script->name, tests, machines, &e) : NULL;
 	if (run) {
 		m->test_s = (g_get_monotonic_time() - start) / 1e6;
 		m->sha256 = g_strdup(k->sha256);
@@ -593,31 +611,91 @@ static int answer(struct hunt *h, GError **err)
 	return *err ? (*err)->code : status;
 }
 
+/* Take the cases and boots of @part over into @run */
+static void merge(json_t *run, json_t *part)
+{
+	json_t *boots = json_object_get(run, "boots"), *o;
+	size_t first = json_array_size(boots), i;
+
+	json_array_foreach(json_object_get(part, "cases"), i, o) {
+		json_int_t boot = json_integer_value(json_object_get(o, "boot"));
+
+		json_object_set_new(o, "boot", json_integer(boot + first));
+		json_array_append(json_object_get(run, "cases"), o);
+	}
+	json_array_extend(boots, json_object_get(part, "boots"));
+}
+
+/* machine ("" for whatever the tests ask for) -> test globs that some mutant needs there */
+static GHashTable *base_needs(const struct hunt *h)
+{
+	GHashTable *needs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+						  (GDestroyNotify)g_ptr_array_unref);
+
+	for (guint i = 0; i < h->mutants->len; i++) {
+		g_autoptr(GPtrArray) tests = tests_for(h, h->mutants->pdata[i]);
+		g_autoptr(GPtrArray) machines = machines_for(h, h->mutants->pdata[i]);
+
+		for (guint j = 0; j < MAX(machines->len, 1) && tests->len; j++) {
+			const char *machine = machines->len ? machines->pdata[j] : "";
+			GPtrArray *list = g_hash_table_lookup(needs, machine);
+
+			if (!list) {
+				list = g_ptr_array_new_with_free_func(g_free);
+				g_hash_table_insert(needs, g_strdup(machine), list);
+			}
+			for (guint t = 0; t < tests->len; t++)
+				add_unique(list, tests->pdata[t]);
+		}
+	}
+	return needs;
+}
+
+static bool test_base_on(struct hunt *h, const char *machine, GPtrArray *tests, GError **err)
+{
+	g_autoptr(GPtrArray) machines = g_ptr_array_new();
+	g_autofree char *name = g_strdup_printf("good%s%s", *machine ? "." : "", machine);
+	g_autoptr(GError) e = NULL;
+	json_t *part;
+
+	if (*machine)
+		g_ptr_array_add(machines, (char *)machine);
+	part = run_on(h, h->good, name, tests, machines, &e);
+	if (!part) {
+		/* no test of the mutants runs there (yet): they are reported as not tested */
+		if (e->code == MMG_EXIT_USAGE) {
+			status_note("the good kernel on %s: %s", machine, e->message);
+			return true;
+		}
+		g_propagate_error(err, g_steal_pointer(&e));
+		return false;
+	}
+	/* the good kernel's own trouble is said, and its cases count for nothing */
+	if (json_integer_value(json_object_get(part, "exit")))
+		status_note("the good kernel on %s: %s", machine, str(part, "reason"));
+	if (h->base_run)
+		merge(h->base_run, part);
+	else
+		h->base_run = json_incref(part);
+	json_decref(part);
+	return !mmg_check_interrupt(err);
+}
+
 static bool test_base(struct hunt *h, GError **err)
 {
-	g_autoptr(GPtrArray) tests = g_ptr_array_new();
-	g_autoptr(GPtrArray) keep = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+	g_autoptr(GHashTable) needs = base_needs(h);
+	g_autoptr(GList) machines = g_list_sort(g_hash_table_get_keys(needs), (GCompareFunc)strcmp);
 
 	h->good = build(h, NULL, "good", "base", NULL, err);
 	if (!h->good)
 		return false;
-	for (guint i = 0; i < h->mutants->len; i++) {
-		GPtrArray *t = tests_for(h, h->mutants->pdata[i]);
-
-		add_unique(tests, t);
-		g_ptr_array_add(keep, t);
-	}
-	if (!tests->len) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "none of these mutants names a test; give --test");
-		return false;
-	}
-	h->base_run = run_on(h, h->good, tests, err);
+	for (GList *m = machines; m; m = m->next)
+		if (!test_base_on(h, m->data, g_hash_table_lookup(needs, m->data), err))
+			return false;
 	if (!h->base_run)
-		return false;
-	/* the good kernel's own trouble is said, and its cases count for nothing */
-	if (json_integer_value(json_object_get(h->base_run, "exit")))
-		status_note("the good kernel: %s", str(h->base_run, "reason"));
-	return !mmg_check_interrupt(err);
+		mmg_set_error(err, MMG_EXIT_USAGE, "none of these mutants names a test that there is; "
+			      "give --test");
+	return h->base_run;
 }
 
 static int dry_run(const struct hunt *h)
@@ -625,10 +703,13 @@ static int dry_run(const struct hunt *h)
 	for (guint i = 0; i < h->mutants->len; i++) {
 		const struct mutant *m = h->mutants->pdata[i];
 		g_autoptr(GPtrArray) t = tests_for(h, m);
+		g_autoptr(GPtrArray) machines = machines_for(h, m);
 
 		printf("%s: %s\n", m->script->name, m->script->about);
 		for (guint j = 0; j < t->len; j++)
 			printf("    test %s\n", (char *)t->pdata[j]);
+		for (guint j = 0; j < machines->len; j++)
+			printf("    machine %s\n", (char *)machines->pdata[j]);
 	}
 	return MMG_EXIT_OK;
 }

@@ -104,4 +104,4 @@ $(VM_O): vm.c $(STAMP)
 
 $(TEST_BINS): $(VM_O) $(LIBKVM)
 TEST_DEPS += $(VM_O) $(KVM_OUT)/string_override.o $(LIBKVM)
-TEST_LDFLAGS += -no-pie
+TEST_LDFLAGS += $(if $(findstring clang,$(CC)),,-no-pie)

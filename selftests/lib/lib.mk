@@ -63,7 +63,8 @@ MAKEFLAGS += --no-print-directory
 endif
 
 WARN_CFLAGS := -Wall -Wextra -Wstrict-prototypes
-LIB_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE= $(WARN_CFLAGS) -I$(LIB_DIR) -MMD -MP $(USERCFLAGS)
+# clang makes bcmp() of memcmp(), and libc's bcmp() brings a second memcmp() beside the KVM library's
+LIB_CFLAGS := -std=gnu11 -O2 -g -fno-builtin-bcmp -D_GNU_SOURCE= $(WARN_CFLAGS) -I$(LIB_DIR) -MMD -MP $(USERCFLAGS)
 
 LIB_SRCS := $(wildcard $(LIB_DIR)/*.c)
 LIB_OBJS := $(patsubst $(LIB_DIR)/%.c,$(OUTPUT)/$(FAMILY)/.lib/%.o,$(LIB_SRCS))

@@ -293,11 +293,17 @@ static int aim_at_node(const struct pressure *p, const struct zoneinfo *zi, int 
 {
 	struct node_set one, memory;
 	int node = pick_node(zi, aim);
+	size_t i;
 
 	if (node_state("has_memory", &memory))
 		mmg_broken("reading which nodes have memory failed");
 	if (p->alone && node_set_count(&memory) == 1)
 		mmg_skip("one node has all the memory here: the same as the unbound case");
+	/* the hog would take ZONE_MOVABLE first, and never come to what is below */
+	for (i = 0; i < zi->nr_zones; i++)
+		if (zi->zones[i].managed && zi->zones[i].index > aim)
+			mmg_skip("aims at Normal, and %s has pages above that here",
+				 zi->zones[i].name);
 	if (!p->bound)
 		return -1;
 	one = node_set_of(node);

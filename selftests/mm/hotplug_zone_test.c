@@ -261,27 +261,48 @@ static void as_kernel(const struct mmg_case *c)
 	mmg_skip("no Movable block could become kernel memory (%d refused)", refused);
 }
 
-/* A page from a CPU of @node, or bound to it: the node it came from */
-static int page_from(int node, bool bound)
+static char *map_bytes(void)
+{
+	char *at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		mmg_broken("mapping memory: %s", strerror(errno));
+	return at;
+}
+
+/*
+ * The node that a page comes from: asked for on a CPU of @node, or by a policy
+ * that prefers it (a binding would end in an OOM kill on a kernel whose
+ * zonelists forgot the node).  -1 where it cannot be asked for so.
+ */
+static int page_from(int node, bool preferred)
 {
 	struct node_set one = node_set_of(node);
 	int where[1] = { -1 };
 	char *at;
 
-	if (!bound && node_run_on(node))
+	if (!preferred && node_run_on(node))
 		return -1;
-	at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
-		mmg_broken("mapping memory: %s", strerror(errno));
-	if (bound && node_bind_range(at, BYTES, NODE_BIND, &one)) {
+	at = map_bytes();
+	if (preferred && node_bind_range(at, BYTES, NODE_PREFERRED, &one)) {
 		munmap(at, BYTES);
-		return -EINVAL;
+		return -1;
 	}
 	*at = 1;
 	if (node_of_pages(at, 1, where))
 		mmg_broken("asking where a page is failed");
 	munmap(at, BYTES);
 	return where[0];
+}
+
+static bool binding_refused(int node)
+{
+	struct node_set one = node_set_of(node);
+	char *at = map_bytes();
+	int ret = node_bind_range(at, BYTES, NODE_BIND, &one);
+
+	munmap(at, BYTES);
+	return ret == -EINVAL;
 }
 
 struct dimm {
@@ -366,7 +387,7 @@ static void plug_dimm(const struct mmg_case *c)
 			 start);
 	from = page_from(d->node, true);
 	if (from != d->node)
-		mmg_fail("after %s memory bound to node %d came from node %d", step, d->node, from);
+		mmg_fail("after %s node %d is preferred, node %d gave", step, d->node, from);
 	from = page_from(d->node, false);
 	if (from >= 0 && from != d->node)
 		mmg_fail("after %s a CPU of node %d got memory of node %d", step, d->node, from);
@@ -382,7 +403,7 @@ static void plug_dimm(const struct mmg_case *c)
 	if (node_set_has(&memory, d->node) != had_memory)
 		mmg_fail("after %s node %d is %s has_memory", step, d->node,
 			 had_memory ? "not in" : "still in");
-	if (!had_memory && page_from(d->node, true) != -EINVAL)
+	if (!had_memory && !binding_refused(d->node))
 		mmg_fail("after %s a binding to node %d is not refused", step, d->node);
 	snprintf(what, sizeof(what), "unplug dimm%d", d->nr);
 	if (mmg_request(what, reply, sizeof(reply)))

@@ -16,6 +16,7 @@
  * those may be used again, so the filled node itself is always allowed.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,16 +333,17 @@ static void numa_counts(const struct mmg_case *c)
 	static struct vmstat a, b;
 	long all = BYTES / mm_page_size();
 	char path[96];
-	int n, judged = 0, at_home;
+	unsigned int cpu, at_home;
+	int n, judged = 0;
 
 	(void)c;
 	need_nodes(2);
-	at_home = node_set_next(&cpus, -1);
-	if (node_run_on(at_home))
-		mmg_broken("running on node %d failed", at_home);
+	/* stay on this CPU; a fake node lists CPUs whose own node is another one */
+	if (getcpu(&cpu, &at_home) || node_run_on_cpu(cpu) || getcpu(&cpu, &at_home))
+		mmg_broken("staying on one CPU failed");
 	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
 		struct node_set one = node_set_of(n);
-		const char *where = n == at_home ? "local_node" : "other_node";
+		const char *where = n == (int)at_home ? "local_node" : "other_node";
 		long count[MAX_NODES], hit, loc, miss;
 		char *at = map(BYTES);
 

@@ -819,19 +819,31 @@ out:
 	return r;
 }
 
+/* Objects are kept by architecture and names of fragments: kbuild knows what a changed option costs */
+static char *objects_name(const struct build_spec *spec)
+{
+	GString *s = g_string_new(spec->arch);
+
+	if (spec->debug)
+		g_string_append(s, "-debug");
+	for (guint i = 0; spec->fragments && i < spec->fragments->len; i++) {
+		g_autofree char *base = g_path_get_basename(spec->fragments->pdata[i]);
+
+		g_string_append_printf(s, "-%s", base);
+	}
+	return g_string_free(s, FALSE);
+}
+
 static struct build_result *build_in(struct work *w, const struct build_spec *spec, const char *want,
 				     const char *compiler, const char *dir, GError **err)
 {
 	static const char *const x86[] = { "vmlinux", NULL };
 	static const char *const arm[] = { "Image", NULL };
-	g_autofree char *cfg = g_compute_checksum_for_string(G_CHECKSUM_SHA256, want, -1);
-	g_autofree char *obj = NULL, *name = NULL, *what = NULL;
+	g_autofree char *obj = NULL, *name = objects_name(spec), *what = NULL;
 	struct progress p = { .label = spec->label, .total = USUAL_STEPS };
 	gint64 start = g_get_monotonic_time();
 	bool ok;
 
-	cfg[12] = '\0';
-	name = g_strdup_printf("%s-%s", spec->arch, cfg);
 	obj = g_build_filename(w->dir, name, NULL);
 	if (!mmg_mkdirs(obj, err) || !configure(w, obj, spec, want, err))
 		return NULL;

@@ -123,7 +123,7 @@ static char *hash_of(const char *a_c, bool cached)
 /* How often the compiler was called in all */
 static int compiled(void)
 {
-	g_autofree char *line = g_strdup_printf("cat %s/cache/mmgate/build/*/x86_64-*/compiled | wc -l", dir);
+	g_autofree char *line = g_strdup_printf("cat %s/cache/mmgate/build/*/x86_64/compiled | wc -l", dir);
 	const char *argv[] = { "sh", "-c", line, NULL };
 	GString *out = g_string_new(NULL);
 	struct mmg_cmd cmd = { .what = "counting", .argv = argv, .out = out };

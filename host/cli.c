@@ -51,7 +51,7 @@ static const struct verb {
 	{ "doctor", DOCTOR, verb_doctor, "", "what this host has and lacks, and what to do about it" },
 	{ "build", BUILD, verb_build, "", "a kernel from a tree or packaged source" },
 	{ "history", HISTORY, verb_history, "", "a test's record over runs and kernels" },
-	{ "export", EXPORT, verb_export, "", "the tests as a branch in a kernel tree" },
+	{ "export", EXPORT, verb_export, "[BRANCH]", "the tests as a branch in a kernel tree" },
 	{ "restore", RESTORE, verb_restore, "",
 	  "put back host settings that an interrupted host run left changed" },
 };

@@ -90,17 +90,18 @@ static int begin(struct plots *p, int width, int height)
 	return p->n++;
 }
 
-/* Each page a short dash at (page, step), as one path */
+/* Each page a short dash at (page, step), as one path; every age in a lane of its own */
 static void order_points(GString *s, const struct order *o, guint age, guint every)
 {
 	double dash = (double)o->n / 130;
+	double lane = o->nages > 1 ? 0.5 * (0.5 - (double)age / (o->nages - 1)) : 0;
 
 	g_string_append_printf(s, "$a%u <<EOD\n", age);
 	for (guint i = 0; i < o->n; i += every) {
 		if (o->age[i] != age)
 			continue;
-		g_string_append_printf(s, "%u %u\n%.1f %u\n\n", o->page[i], o->step[i],
-				       o->page[i] + dash, o->step[i]);
+		g_string_append_printf(s, "%u %.2f\n%.1f %.2f\n\n", o->page[i], o->step[i] + lane,
+				       o->page[i] + dash, o->step[i] + lane);
 	}
 	g_string_append(s, "EOD\n");
 }
@@ -123,6 +124,18 @@ static guint last_page(const struct order *o)
 	return last;
 }
 
+/* A round distance between the marks of an axis that ends at @last, about five of them */
+static double tic_step(double last)
+{
+	static const double round[] = { 1, 2, 2.5, 5, 10 };
+	double unit = pow(10, floor(log10(MAX(last, 1) / 5)));
+
+	for (gsize i = 0; i < G_N_ELEMENTS(round); i++)
+		if (round[i] * unit * 5 >= last)
+			return MAX(round[i] * unit, 1);
+	return MAX(10 * unit, 1);
+}
+
 int plots_order(struct plots *p, const struct order *o)
 {
 	guint every = (o->n + POINTS_MAX - 1) / POINTS_MAX;
@@ -138,19 +151,21 @@ int plots_order(struct plots *p, const struct order *o)
 	}
 	g_string_append_printf(s,
 			       "set multiplot layout 1,2\nset xlabel 'page'\nset ylabel 'step at which it left'\n"
-			       "set xrange [0:%u]\nset yrange [0.5:%g]\n"
+			       "set xrange [0:%u]\nset xtics %g\nset yrange [0.5:%g]\nset ytics %g\n"
 			       "set ytics add ('stayed' %u)\nplot ", MAX(last_page(o), 1),
-			       o->nsteps + 1.5, o->nsteps + 1);
+			       tic_step(last_page(o)), o->nsteps + 1.5, tic_step(o->nsteps),
+			       o->nsteps + 1);
 	for (guint a = 0; a < o->nages; a++) {
 		if (!o->total[a])
 			continue;
-		g_string_append_printf(s, "%s$a%u using 1:2 with lines lw 3.5 lc rgb '%s' title '%s'",
+		g_string_append_printf(s, "%s$a%u using 1:2 with lines lw 3 lc rgb '%s' title '%s'",
 				       first ? "" : ", ", a, age_colour(o, a), age_name(o, a));
 		first = false;
 	}
 	g_string_append_printf(s,
 			       "\nset xlabel 'step'\nset ylabel '%% gone'\nset xrange [0:%u]\n"
-			       "set yrange [0:100]\nset ytics autofreq\nplot ", o->nsteps);
+			       "set xtics %g\nset yrange [0:100]\nset ytics 20\nplot ", o->nsteps,
+			       tic_step(o->nsteps));
 	first = true;
 	for (guint a = 0; a < o->nages; a++) {
 		if (!o->total[a])

@@ -38,6 +38,15 @@ bool rep_bool(const json_t *o, const char *key)
 	return json_is_true(json_object_get(o, key));
 }
 
+const char *rep_reason(const json_t *run)
+{
+	const char *reason = rep_str(run, "reason"), *verdict = rep_str(run, "verdict");
+	gsize n = strlen(verdict);
+
+	return n && g_str_has_prefix(reason, verdict) && g_str_has_prefix(reason + n, ": ") ?
+	       reason + n + 2 : reason;
+}
+
 const char *rep_label(const struct rep *r, size_t i)
 {
 	json_t *k = json_array_get(r->kernels, i);
@@ -136,6 +145,8 @@ const char *rep_boot_result(const json_t *boot, char **reason)
 		return "pass";
 	}
 	*reason = g_strdup_printf("%s: %s", *state ? state : "no state", why);
+	if (!strcmp(state, "stopped"))	/* on purpose, since enough was seen */
+		return "skip";
 	return hello && (!strcmp(state, "panic") || !strcmp(state, "hang")) ? "fail" : "broken";
 }
 

@@ -81,6 +81,8 @@ const char *rep_str(const json_t *o, const char *key);
 double rep_num(const json_t *o, const char *key);
 json_int_t rep_int(const json_t *o, const char *key);
 bool rep_bool(const json_t *o, const char *key);
+/* The run's reason, without the verdict in front of it */
+const char *rep_reason(const json_t *run);
 /* Label of kernel number @i */
 const char *rep_label(const struct rep *r, size_t i);
 /* "fail", "broken", "pass", "skip", or "none" where it did not run, the worst first */

@@ -52,7 +52,8 @@ static const char style[] =
 	"#only{margin:0 .4rem 0 0}#only:checked~.matrix tr.ok,#only:checked~.matrix details.ok"
 	"{display:none}\n"
 	"@media(max-width:40rem){body{padding:.6rem;font-size:15px}dl{grid-template-columns:1fr}"
-	"dd{margin:0 0 .4rem}article,figure{padding:.5rem .6rem}}\n"
+	"dd{margin:0 0 .4rem}article,figure{padding:.5rem .6rem}figure{overflow-x:auto}"
+	"figure svg{min-width:38rem}}\n"
 	"@media print{details{display:block}pre{max-height:none}}\n";
 
 struct page {
@@ -139,7 +140,7 @@ static void head(struct page *p)
 	g_string_append_printf(p->out, "</h1>\n<div class=\"verdict %s\"><b>", verdict_class(run));
 	html_text(p->out, "%s", verdict);
 	raw(p, "</b> ");
-	html_text(p->out, "%s", rep_str(run, "reason"));
+	html_text(p->out, "%s", rep_reason(run));
 	raw(p, "</div>\n<p class=\"soft\">");
 	html_text(p->out, "%s, %s, QEMU %s, %s%s%s%s", rep_str(run, "started"), time,
 		  rep_str(host, "qemu"), rep_str(host, "accel"),
@@ -148,8 +149,8 @@ static void head(struct page *p)
 	raw(p, "</p>\n");
 	if (!rep_bool(run, "complete"))
 		raw(p, "<p class=\"verdict broken\">The run was not completed: what follows is partial.</p>\n");
-	g_string_append_printf(p->out, "<div class=\"counts\"><span class=\"pass\">%d pass</span><span class=\"fail\">%d fail</span><span class=\"broken\">%d broken</span><span class=\"skip\">%d skip</span><span>%d splats</span>%s</div>\n</header>\n",
-			       p->r->pass, p->r->fail, p->r->broken, p->r->skip, p->r->splats,
+	g_string_append_printf(p->out, "<div class=\"counts\"><span class=\"pass\">%d pass</span><span class=\"fail\">%d fail</span><span class=\"broken\">%d broken</span><span class=\"skip\">%d skip</span><span>%d splat%s</span>%s</div>\n</header>\n",
+			       p->r->pass, p->r->fail, p->r->broken, p->r->skip, p->r->splats, p->r->splats == 1 ? "" : "s",
 			       p->r->compared ? "<span class=\"soft\">on all kernels, also those that must fail</span>" : "");
 	g_free(verdict);
 	g_free(time);

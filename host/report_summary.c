@@ -41,7 +41,7 @@ static void head(GString *out, const struct rep *r)
 	paraf(out, 0, "mmgate %s %s %s: %s", rep_str(json_object_get(run, "tool"), "version"),
 	      rep_str(run, "verb"), rep_str(run, "id"), verdict);
 	if (*rep_str(run, "reason"))
-		para(out, 0, rep_str(run, "reason"));
+		para(out, 0, rep_reason(run));
 	if (!rep_bool(run, "complete"))
 		para(out, 0, "The run was not completed: this is partial.");
 	g_string_append_c(out, '\n');

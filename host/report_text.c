@@ -157,7 +157,8 @@ static void dead_boots(struct text *t)
 	json_array_foreach(t->r->boots, i, b) {
 		const char *state = rep_str(b, "state");
 
-		if (!strcmp(state, "goodbye") && rep_bool(b, "complete"))
+		if (!strcmp(state, "stopped") ||
+		    (!strcmp(state, "goodbye") && rep_bool(b, "complete")))
 			continue;
 		if (!n++)
 			heading(t, "Boots that did not end well");

@@ -14,10 +14,11 @@
 
 #define SOURCE_MAX (6ULL << 30)
 
-/* Folders that the selftests are compiled from, and that headers_install reads */
+/* Folders that the selftests are compiled from, that headers_install reads, and the KTAP parser */
 static const char *const needed[] = {
 	"include/", "scripts/", "tools/arch/", "tools/build/", "tools/include/", "tools/lib/",
-	"tools/scripts/", "tools/testing/selftests/kvm/", "tools/testing/selftests/rseq/",
+	"tools/scripts/", "tools/testing/kunit/", "tools/testing/selftests/kvm/",
+	"tools/testing/selftests/rseq/",
 	"tools/testing/selftests/cgroup/", "tools/testing/selftests/mm/",
 	"tools/testing/selftests/vm/", "arch/x86/include/", "arch/arm64/include/",
 	"arch/riscv/include/", "arch/s390/include/", "arch/loongarch/include/",

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void boot_plan_free(gpointer p)
+void boot_plan_free(gpointer p)
 {
 	struct boot_plan *bp = p;
 

@@ -23,6 +23,8 @@ struct boot_plan {
  */
 GPtrArray *plan_make(const GPtrArray *catalog, const GPtrArray *globs, const GPtrArray *machines,
 		     GError **err);
+void boot_plan_free(gpointer boot_plan);
+/* Seconds for one boot with all of its tests */
 int plan_timeout(const struct boot_plan *bp);
 
 /*

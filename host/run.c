@@ -109,61 +109,85 @@ int run_reports(const struct cli *cli, json_t *run, const char *dir, GError **er
 	return json_integer_value(json_object_get(run, "exit"));
 }
 
+/* One boot of @k as it would be, QEMU's command line last */
+static bool show_boot(const struct cli *cli, const struct boot_plan *bp, const struct kernel *k,
+		      GError **err)
+{
+	struct vm *vm;
+	guint i;
+
+	printf("  machine %s: %s\n", bp->machine->name, bp->machine->about);
+	for (i = 0; i < bp->tests->len; i++)
+		printf("    test %s\n", ((struct planned *)bp->tests->pdata[i])->test->name);
+	if (!k || k->host)
+		return true;
+	vm = g_new0(struct vm, 1);
+	vm->kernel = k;
+	vm->machine = bp->machine;
+	vm->accel = accel_choose(cli, k->arch, err);
+	if (vm->accel) {
+		vm->initramfs = g_strdup("INITRAMFS");
+		vm->append = plan_append(bp, k, !strcmp(vm->accel->name, "tcg"), 0);
+		vm_dry_command(vm);
+		for (i = 0; i < vm->argv->len; i++) {
+			const char *word = vm->argv->pdata[i];
+			char *quoted = strpbrk(word, " ;,*") ? g_shell_quote(word) : g_strdup(word);
+
+			printf("%s%s", i ? " " : "    ", quoted);
+			g_free(quoted);
+		}
+		putchar('\n');
+		accel_free((struct accel *)vm->accel);
+	}
+	i = !!vm->argv;
+	vm_free(vm);
+	return i;
+}
+
+static bool show_kernel(const struct cli *cli, const GPtrArray *plan, const char *spec, GError **err)
+{
+	GError *e = NULL;
+	struct kernel *k = kernel_resolve(cli, spec, &e);
+	bool ok = true;
+	guint m;
+
+	if (!k && e->code == MMG_EXIT_USAGE) {
+		g_propagate_error(err, e);
+		return false;
+	}
+	g_clear_error(&e);
+	if (k)
+		printf("kernel %s: %s (%s), image %s\n", spec, k->release, k->arch, k->image ?: "-");
+	else
+		printf("kernel %s: would be fetched and opened\n", spec);
+	if (k && kernel_find_ksrc(cli, k, NULL))
+		printf("source %s\n", k->ksrc);
+	for (m = 0; ok && m < plan->len; m++)
+		ok = show_boot(cli, plan->pdata[m], k, err);
+	if (k)
+		kernel_free(k);
+	return ok;
+}
+
 static int dry_run(struct cli *cli, GError **err)
 {
 	GPtrArray *catalog = catalog_load(err), *plan = NULL;
-	guint i, m, t;
+	int status = MMG_EXIT_OK;
+	guint i;
 
 	if (catalog)
 		plan = plan_make(catalog, cli->tests, cli->machines, err);
 	if (!plan)
-		return MMG_EXIT_USAGE;
+		status = MMG_EXIT_USAGE;
 	cli->offline = true;
-	for (i = 0; i < MAX(cli->kernels->len, 1); i++) {
-		const char *spec = cli->kernels->len ? cli->kernels->pdata[i] : DEFAULT_KERNEL;
-		GError *e = NULL;
-		struct kernel *k = kernel_resolve(cli, spec, &e);
-
-		if (!k && e->code == MMG_EXIT_USAGE) {
-			g_propagate_error(err, e);
-			return MMG_EXIT_USAGE;
-		}
-		if (k)
-			printf("kernel %s: %s (%s), image %s\n", spec, k->release, k->arch, k->image ?: "-");
-		if (k && kernel_find_ksrc(cli, k, NULL))
-			printf("source %s\n", k->ksrc);
-		if (!k)
-			printf("kernel %s: would be fetched and opened\n", spec);
-		g_clear_error(&e);
-		for (m = 0; m < plan->len; m++) {
-			struct boot_plan *bp = plan->pdata[m];
-			struct vm vm = { .kernel = k, .machine = bp->machine };
-
-			printf("  machine %s: %s\n", bp->machine->name, bp->machine->about);
-			for (t = 0; t < bp->tests->len; t++)
-				printf("    test %s\n", ((struct planned *)bp->tests->pdata[t])->test->name);
-			if (!k || k->host)
-				continue;
-			vm.accel = accel_choose(cli, k->arch, err);
-			if (!vm.accel)
-				return MMG_EXIT_BROKEN;
-			vm.initramfs = g_strdup("INITRAMFS");
-			vm.dir = g_strdup("DIR");
-			vm.append = plan_append(bp, k, !strcmp(vm.accel->name, "tcg"), 0);
-			vm_dry_command(&vm);
-			printf("    ");
-			for (t = 0; t < vm.argv->len; t++) {
-				char *q = g_shell_quote(vm.argv->pdata[t]);
-
-				printf("%s%s", strpbrk(vm.argv->pdata[t], " ;,*") ? q :
-				       (char *)vm.argv->pdata[t], t + 1 < vm.argv->len ? " " : "\n");
-				g_free(q);
-			}
-		}
-		if (k)
-			kernel_free(k);
-	}
-	return MMG_EXIT_OK;
+	for (i = 0; plan && !status && i < MAX(cli->kernels->len, 1); i++)
+		if (!show_kernel(cli, plan, cli->kernels->len ? cli->kernels->pdata[i] : DEFAULT_KERNEL, err))
+			status = MMG_EXIT_BROKEN;
+	if (plan)
+		g_ptr_array_unref(plan);
+	if (catalog)
+		g_ptr_array_unref(catalog);
+	return status;
 }
 
 /* What the command line gets wrong is said before anything is fetched or built */

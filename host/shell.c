@@ -39,6 +39,15 @@ static char *shell_plan(const struct cli *cli, const struct kernel *k, const cha
 	return g_string_free(s, FALSE);
 }
 
+static void shell_test_free(gpointer planned)
+{
+	struct planned *p = planned;
+
+	catalog_test_free((struct test *)p->test);
+	g_ptr_array_unref(p->cases);
+	g_free(p);
+}
+
 /* The machine, with modules for the host's files beside those of all tests */
 static struct boot_plan *shell_boot(const struct cli *cli, GPtrArray *catalog, GError **err)
 {
@@ -50,8 +59,10 @@ static struct boot_plan *shell_boot(const struct cli *cli, GPtrArray *catalog, G
 	guint i, j;
 
 	bp->machine = machine_load(name, err);
-	if (!bp->machine)
+	if (!bp->machine) {
+		g_free(bp);
 		return NULL;
+	}
 	t = catalog_parse("shell", "");
 	for (i = 0; i < catalog->len; i++) {
 		const struct test *other = catalog->pdata[i];
@@ -64,7 +75,7 @@ static struct boot_plan *shell_boot(const struct cli *cli, GPtrArray *catalog, G
 	p = g_new0(struct planned, 1);
 	p->test = t;
 	p->cases = g_ptr_array_new();
-	bp->tests = g_ptr_array_new();
+	bp->tests = g_ptr_array_new_with_free_func(shell_test_free);
 	g_ptr_array_add(bp->tests, p);
 	return bp;
 }
@@ -86,57 +97,74 @@ static int turn(struct vm *vm, GError **err)
 	return vm->shell_status;
 }
 
+/* Boot @k as @bp says, with a shell; its exit status, or ours with *@err */
+static int boot_shell(struct cli *cli, const struct kernel *k, struct boot_plan *bp, const char *built,
+		      const char *dir, GError **err)
+{
+	struct vm *vm = g_new0(struct vm, 1);
+	struct accel *accel = accel_choose(cli, k->arch, err);
+	char *extra = shell_plan(cli, k, built);
+	int status = MMG_EXIT_BROKEN;
+	GPtrArray *files = NULL;
+
+	vm->kernel = k;
+	vm->machine = bp->machine;
+	vm->dir = g_strdup(dir);
+	vm->interactive = true;
+	vm->ended = on_ended;
+	vm->accel = accel;
+	vm->initramfs = g_build_filename(dir, "initramfs.cpio", NULL);
+	if (accel) {
+		vm->append = plan_append(bp, k, !strcmp(accel->name, "tcg"), cli->verbose > 1);
+		files = plan_files(bp, k, built, !strcmp(accel->name, "kvm"), cli, extra, NULL, err);
+	}
+	if (files && initramfs_pack(files, vm->initramfs, NULL, err) && vm_command(vm, err)) {
+		status_set("booting %s on %s (%s: %s); the tests are in %s, the source in %s; leave with exit",
+			   k->label, bp->machine->name, accel->name, accel->reason, built, k->ksrc);
+		status_clear();
+		status = cli->dry_run ? MMG_EXIT_OK : turn(vm, err);
+	}
+	if (files)
+		g_ptr_array_unref(files);
+	g_free(extra);
+	vm_free(vm);
+	accel_free(accel);
+	return status;
+}
+
 int verb_shell(struct cli *cli, GError **err)
 {
-	GPtrArray *kernels = run_kernels(cli, err), *catalog, *files;
+	GPtrArray *kernels = run_kernels(cli, err), *catalog = NULL;
+	struct boot_plan *bp = NULL;
 	int status = MMG_EXIT_BROKEN;
-	struct vm *vm = NULL;
-	struct boot_plan *bp;
+	char *built = NULL, *dir = NULL;
 	struct kernel *k;
-	char *built, *extra, *dir;
 
 	if (!kernels)
 		return status;
 	k = kernels->pdata[0];
 	if (k->host || kernels->len > 1) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "shell boots one kernel in a VM");
-		return MMG_EXIT_USAGE;
+		goto out;
 	}
 	catalog = catalog_load(err);
 	bp = catalog ? shell_boot(cli, catalog, err) : NULL;
-	if (!bp || !kernel_find_ksrc(cli, k, err))
-		return status;
-	built = selftests_build(cli, k, err);
+	if (bp && kernel_find_ksrc(cli, k, err))
+		built = selftests_build(cli, k, err);
+	if (!built)
+		goto out;
 	dir = g_dir_make_tmp("mmgate-shell-XXXXXX", err);
-	if (!built || !dir)
-		return status;
-	vm = g_new0(struct vm, 1);
-	vm->kernel = k;
-	vm->machine = bp->machine;
-	vm->dir = dir;
-	vm->interactive = true;
-	vm->ended = on_ended;
-	vm->accel = accel_choose(cli, k->arch, err);
-	if (!vm->accel)
-		goto out;
-	vm->append = plan_append(bp, k, !strcmp(vm->accel->name, "tcg"), cli->verbose > 1);
-	vm->initramfs = g_build_filename(dir, "initramfs.cpio", NULL);
-	extra = shell_plan(cli, k, built);
-	files = plan_files(bp, k, built, !strcmp(vm->accel->name, "kvm"), cli, extra, NULL, err);
-	g_free(extra);
-	if (!files || !initramfs_pack(files, vm->initramfs, NULL, err) || !vm_command(vm, err))
-		goto out;
-	status_set("booting %s on %s (%s: %s); the tests are in %s, the source in %s; leave with exit",
-		   k->label, bp->machine->name, vm->accel->name, vm->accel->reason, built, k->ksrc);
-	status_clear();
-	if (cli->dry_run) {
-		status = MMG_EXIT_OK;
-		goto out;
-	}
-	status = turn(vm, err);
+	if (dir)
+		status = boot_shell(cli, k, bp, built, dir, err);
 out:
-	mmg_rmtree(dir);
-	vm_free(vm);
+	if (dir)
+		mmg_rmtree(dir);
+	if (bp)
+		boot_plan_free(bp);
+	if (catalog)
+		g_ptr_array_unref(catalog);
+	g_free(built);
+	g_free(dir);
 	g_ptr_array_unref(kernels);
 	return status;
 }

@@ -20,14 +20,14 @@ for t in "$@"; do
 	echo "# timeout set to $limit"
 	echo "# $name"
 	{
-		timeout "$limit" "$t" 2>&1
+		timeout -k 10 "$limit" "$t" 2>&1
 		echo $? >"$rc_file"
 	} | sed 's/^/# /'
 	rc=$(cat "$rc_file")
 	case $rc in
 	0) echo "ok $n $name" ;;
 	4) echo "ok $n $name # SKIP" ;;
-	124) echo "not ok $n $name # TIMEOUT $limit seconds" ;;
+	124 | 137) echo "not ok $n $name # TIMEOUT $limit seconds" ;;
 	*) echo "not ok $n $name # exit=$rc" ;;
 	esac
 	case $rc in 0 | 4) ;; *) bad=1 ;; esac

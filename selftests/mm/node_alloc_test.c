@@ -210,9 +210,22 @@ static void fall(int full, int next, long *from_full, long *from_next, long *wro
 	munmap(at, FALL_MOST);
 }
 
-/* The nearest node is filled; the next in distance has to give then */
+static void read_numastat(int node, struct vmstat *v)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/numastat", node);
+	if (vmstat_read(path, v))
+		mmg_broken("reading %s failed", path);
+}
+
+/*
+ * The nearest node is filled; the next in distance has to give then, and both
+ * have to count it: a miss where the page came from, foreign where it was due
+ */
 static void fallback_order(const struct mmg_case *c)
 {
+	static struct vmstat full_before, full_after, next_before, next_after;
 	int n, judged = 0;
 
 	(void)c;
@@ -232,7 +245,11 @@ static void fallback_order(const struct mmg_case *c)
 		if (next < 0)
 			continue;
 		fill_node(full);
+		read_numastat(full, &full_before);
+		read_numastat(next, &next_before);
 		fall(full, next, &from_full, &from_next, &wrong);
+		read_numastat(full, &full_after);
+		read_numastat(next, &next_after);
 		judged++;
 		mmg_info("CPU of node %d: %ld pages of node %d until it was full, %ld of node %d",
 			 n, from_full, full, from_next, next);
@@ -242,6 +259,12 @@ static void fallback_order(const struct mmg_case *c)
 		if (from_next < FALL_PAGES)
 			mmg_broken("node %d was not full: it gave %ld pages, node %d %ld", full,
 				   from_full, next, from_next);
+		if (vmstat_delta(&next_before, &next_after, "numa_miss") < from_next ||
+		    vmstat_delta(&full_before, &full_after, "numa_foreign") < from_next)
+			mmg_fail("%ld pages of node %d for node %d: miss +%ld, foreign +%ld",
+				 from_next, next, full,
+				 vmstat_delta(&next_before, &next_after, "numa_miss"),
+				 vmstat_delta(&full_before, &full_after, "numa_foreign"));
 	}
 	if (!judged)
 		mmg_skip("no node has two others with memory at different distances");

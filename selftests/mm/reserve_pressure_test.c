@@ -4,7 +4,7 @@
  * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
  * mmgate-machines: small-zones no-normal numa-fake2 memoryless movable
  * mmgate-needs: /proc/zoneinfo /proc/sys/vm/lowmem_reserve_ratio swap; a disk for the page cache
- * mmgate-timeout: 120
+ * mmgate-timeout: 240
  *
  * Two experiments, each with several kinds of memory:
  *

@@ -309,6 +309,35 @@ static void test_truncated(void **state)
 	g_free(file);
 }
 
+/* The same where what is cut is not wanted: the archive is still not whole */
+static void test_truncated_beyond(void **state)
+{
+	char *file = g_build_filename(top, "cut.deb", NULL), *dir, *noise = g_malloc(400001);
+	const struct member m[] = { { "lib/a", "one", 0 }, { "usr/big", noise, 0 },
+				    { "usr/more", noise, 0 }, { NULL, NULL, 0 } };
+	GByteArray *whole;
+	guint i;
+
+	(void)state;
+	for (i = 0; i < 400000; i++)
+		noise[i] = g_random_int_range(1, 256);
+	noise[i] = '\0';
+	whole = fixture_deb_bytes(CONTROL, m, "gzip");
+	assert_true(whole->len > 500000);
+	for (i = 1; i < 8; i++) {
+		GError *e = NULL;
+
+		assert_true(g_file_set_contents(file, (char *)whole->data, whole->len * i / 8, NULL));
+		assert_int_equal(unpack(file, want_lib, 1 << 20, &dir, &e), -1);
+		assert_non_null(strstr(e->message, "complete?"));
+		g_error_free(e);
+		g_free(dir);
+	}
+	g_byte_array_unref(whole);
+	g_free(noise);
+	g_free(file);
+}
+
 /* Any byte of an RPM's header changed: an error or other words, never a crash */
 static void test_damaged_rpm(void **state)
 {
@@ -410,6 +439,7 @@ int main(void)
 		cmocka_unit_test(test_planted_link),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_truncated_beyond),
 		cmocka_unit_test(test_damaged_rpm),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_decompress),

@@ -131,7 +131,7 @@ static void hash_tree(GChecksum *sum, const char *ksrc)
 static bool find_compiler(struct building *b, char **version, GError **err)
 {
 	const char *env = g_getenv("CC");
-	char *cc, *path;
+	char *cc, *path, **words = NULL;
 	GString *out;
 	bool ok;
 
@@ -151,15 +151,19 @@ static bool find_compiler(struct building *b, char **version, GError **err)
 		return false;
 	}
 	cc = !*b->cross && env && *env ? g_strdup(env) : g_strconcat(b->cross, "gcc", NULL);
-	path = g_find_program_in_path(cc);
+	/* CC may be "ccache gcc" */
+	path = g_shell_parse_argv(cc, NULL, &words, NULL) ? g_find_program_in_path(words[0]) : NULL;
 	if (!path) {
 		mmg_set_error(err, MMG_EXIT_BROKEN,
 			      "the tests for %s need the compiler %s, which is not there: './run.sh doctor' names the package",
 			      b->k->arch, cc);
+		g_strfreev(words);
 		g_free(cc);
 		return false;
 	}
-	const char *const argv[] = { cc, "--version", NULL };
+	g_free(path);
+	path = g_strconcat(cc, " --version", NULL);
+	const char *const argv[] = { "/bin/sh", "-c", path, NULL };
 	struct mmg_cmd cmd = { .what = "asking the compiler for its version", .argv = argv };
 
 	out = g_string_new(NULL);
@@ -167,6 +171,7 @@ static bool find_compiler(struct building *b, char **version, GError **err)
 	ok = mmg_run(&cmd, err);
 	*version = g_strdup_printf("%s %s", cc, out->str);
 	g_string_free(out, TRUE);
+	g_strfreev(words);
 	g_free(path);
 	g_free(cc);
 	return ok;
@@ -342,16 +347,16 @@ static bool fill_selftests(const char *dir, void *data, GError **err)
 	return ok;
 }
 
-static void drop_unused(const char *keep)
+static void drop_unused(const char *kind, const char *keep)
 {
-	GPtrArray *keys = cache_list("selftests", "*");
+	GPtrArray *keys = cache_list(kind, "*");
 	guint i;
 
 	for (i = 0; i < keys->len; i++) {
-		char *path = mmg_cache_path("selftests", keys->pdata[i], NULL);
+		char *path = mmg_cache_path(kind, keys->pdata[i], NULL);
 		struct stat st;
 
-		if (strcmp(keys->pdata[i], keep) && !stat(path, &st) &&
+		if (strcmp(path, keep) && !stat(path, &st) &&
 		    time(NULL) - st.st_mtime > UNUSED_MAX)
 			mmg_rmtree(path);
 		g_free(path);
@@ -415,9 +420,11 @@ char *selftests_build(const struct cli *cli, const struct kernel *k, GError **er
 	if (make_keys(&b, &key, err)) {
 		dir = cache_make("selftests", key, fill_selftests, &b, err);
 		if (dir) {
-			/* Mark it used */
+			/* Mark them used */
 			utimensat(AT_FDCWD, dir, NULL, 0);
-			drop_unused(key);
+			utimensat(AT_FDCWD, b.real_out, NULL, 0);
+			drop_unused("selftests", dir);
+			drop_unused("objects", b.real_out);
 		}
 	}
 	g_free(key);

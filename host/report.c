@@ -544,20 +544,40 @@ const char *rep_meaning(const struct rep *r, const json_t *c)
 		  "Under memory pressure this kernel evicts a process's hot pages as readily as its idle ones." },
 		{ "kvm/eviction_order/*",
 		  "Under memory pressure this kernel evicts the guest pages a VM is using as readily as idle ones: the VM stalls on swap while cold memory stays." },
-		{ "kvm/*fair*|kvm/*process*|kvm/*neighbo*",
+		{ "kvm/fairness/*",
 		  "Under memory pressure this kernel takes from one side, VM or process, what both should give." },
-		{ "kvm/*oom*|kvm/*toggle*",
-		  "Switching MGLRU on a live machine can kill processes of a VM that had memory left to reclaim." },
-		{ "kvm/*reclaim*",
-		  "A request to reclaim takes much more, or much longer, than was asked." },
-		{ "kvm/*stat*|kvm/*debugfs*",
+		{ "kvm/integrity/*",
+		  "A guest loses or mixes up memory while the host ages, evicts or moves it: data corruption." },
+		{ "kvm/lookaround/*",
+		  "Where pages are judged one by one, what a guest uses is not seen: its neighbours go with the cold ones." },
+		{ "kvm/proactive_reclaim/*",
+		  "Proactive reclaim takes more, less, longer, or from somebody else than was asked." },
+		{ "kvm/working_set/*",
+		  "The size of a VM's working set, read from its generations, is not what the guest uses: it is sized wrongly." },
+		{ "kvm/stats_format/*",
 		  "Tools that read this kernel's MGLRU statistics are told something that is not so." },
+		{ "kvm/stats/*",
+		  "Tools that read this kernel's MGLRU statistics are told something that is not so." },
+		{ "kvm/toggle/*",
+		  "Switching MGLRU on a live machine can kill processes of a VM that had memory left to reclaim." },
 		{ "kvm/*",
 		  "MGLRU does not see what a guest touches: a VM's working set is judged by chance." },
-		{ "mm/*pressure*|mm/*fill*",
+		{ "mm/reserve_pressure/*",
 		  "A single process can use up the low zone's reserve: drivers that need memory below 4G (or 16M) may find none." },
-		{ "mm/lowmem*|mm/*protect*|mm/*reserve*",
+		{ "mm/lowmem_reserve/*",
 		  "Low zones are not protected as lowmem_reserve_ratio asks: user memory can use up what only they can give to drivers." },
+		{ "mm/watermark/*",
+		  "The kernel starts to reclaim too early or too late, or lets a zone run dry." },
+		{ "mm/zoneinfo/*",
+		  "The files that tell of this machine's memory contradict each other: what is tuned by them is tuned wrongly." },
+		{ "mm/hotplug_zone/*",
+		  "After memory came or went, the kernel still works by the reserves and lists of before." },
+		{ "mm/kswapd_scan/*",
+		  "kswapd burns CPU for nothing, or sleeps while memory is short." },
+		{ "mm/node_alloc/*",
+		  "Memory comes from another node or zone than policy and distance say: slow, or from what should be kept." },
+		{ "mm/memoryless_node/*",
+		  "A node without memory is served badly: allocations there fail, stall, or come from the wrong node." },
 		{ "mm/*",
 		  "The kernel's zones or nodes do not keep the memory in reserve that they promise." },
 	};
@@ -569,16 +589,9 @@ const char *rep_meaning(const struct rep *r, const json_t *c)
 		return NULL;
 	if (!strcmp(state, "panic") || !strcmp(state, "hang"))
 		return "The kernel dies under this load, and everything on the machine with it.";
-	for (gsize i = 0; i < G_N_ELEMENTS(meanings); i++) {
-		char **globs = g_strsplit(meanings[i].glob, "|", -1);
-		bool hit = false;
-
-		for (char **g = globs; *g && !hit; g++)
-			hit = g_pattern_match_simple(*g, name);
-		g_strfreev(globs);
-		if (hit)
+	for (gsize i = 0; i < G_N_ELEMENTS(meanings); i++)
+		if (g_pattern_match_simple(meanings[i].glob, name))
 			return meanings[i].means;
-	}
 	return NULL;
 }
 

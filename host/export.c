@@ -300,9 +300,9 @@ static char *test_body(const char *text)
 
 		title = *title == ' ' ? title + 1 : guard;
 		if (!i)
-			g_string_append(s, "\nIt guards\n");
-		line = g_strdup_printf("  \"%s\"\n", title);
-		g_string_append(s, line);
+			g_string_append(s, "\nIt guards\n\n");
+		line = g_strdup_printf("\"%s\"", title);
+		wrap(s, line);
 		g_free(line);
 		g_free(guard);
 	}

@@ -766,7 +766,8 @@ static void run_test(size_t nr, char *spec)
 		return;
 	}
 	say(control, "start %s", name);
-	say(kmsg, "<6>mmgate: start %s", name);
+	/* a warning, so that it gets onto the console, where splats are tied to it */
+	say(kmsg, "<4>mmgate: start %s", name);
 	say(ktap, "  # Subtest: %s", name);
 	memset(&out_buf, 0, sizeof(out_buf));
 	memset(&err_buf, 0, sizeof(err_buf));
@@ -823,7 +824,7 @@ static void run_test(size_t nr, char *spec)
 	else
 		say(ktap, "%sok %zu %s", WIFEXITED(status) && !WEXITSTATUS(status) ? "" : "not ",
 		    nr, name);
-	say(kmsg, "<6>mmgate: end %s", name);
+	say(kmsg, "<4>mmgate: end %s", name);
 	say(control, "end %s", name);
 }
 

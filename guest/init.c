@@ -53,6 +53,7 @@
 #define PATHS "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 #define LINE_BYTES 4096			/* a longer line of a test is cut */
 #define TEST_BYTES (8 << 20)		/* and so is what a test says in all */
+#define DRAIN_ROUNDS 8
 #define MAX_ARGS 64
 #define MAX_ENV 32
 #define MAX_TESTS 512
@@ -707,15 +708,24 @@ static pid_t start_test(char **argv, int *out, int *err)
 	return pid;
 }
 
-/* Read what is there; false at the end of the pipe */
+/*
+ * Read what is there, or some of it: a test that never stops talking must keep
+ * PID 1 neither from its beat nor from the test's timeout.  False at the end of
+ * the pipe.
+ */
 static bool drain(int fd, struct line_buf *b, const char *prefix, size_t *said)
 {
 	char buf[8192];
-	ssize_t n;
+	ssize_t n = 0;
+	int rounds;
 
-	while ((n = read(fd, buf, sizeof(buf))) > 0)
+	for (rounds = 0; rounds < DRAIN_ROUNDS; rounds++) {
+		n = read(fd, buf, sizeof(buf));
+		if (n <= 0)
+			return n < 0 && (errno == EAGAIN || errno == EINTR);
 		relay(b, prefix, buf, n, said);
-	return n < 0 && (errno == EAGAIN || errno == EINTR);
+	}
+	return true;
 }
 
 static void poll_once(int out, int err, int timeout)
@@ -779,6 +789,7 @@ static void run_test(size_t nr, char *spec)
 	}
 	while (!done || out_open || err_open) {
 		pid_t got;
+		int how;
 
 		poll_once(out_open ? out : -1, err_open ? err : -1, done ? 50 : 100);
 		beat();
@@ -786,9 +797,10 @@ static void run_test(size_t nr, char *spec)
 			out_open = drain(out, &out_buf, "", &said);
 		if (err_open)
 			err_open = drain(err, &err_buf, "# stderr: ", &said);
-		while ((got = waitpid(-1, &status, WNOHANG)) > 0) {
+		while ((got = waitpid(-1, &how, WNOHANG)) > 0) {
 			if (got != pid)
-				continue;
+				continue;	/* an orphan's end is not the test's */
+			status = how;
 			done = true;
 			kill_at = now_ms() + KILL_GRACE_MS;
 			break;

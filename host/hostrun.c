@@ -35,6 +35,7 @@ static bool run_one(struct ktap *k, const struct planned *p, const char *built, 
 	int status = 0;
 	struct mmg_cmd cmd = { .what = p->test->name, .env = env, .line = on_line, .data = &f,
 			       .expect = &status };
+	GError *e = NULL;
 	bool ok;
 	guint i;
 
@@ -52,12 +53,21 @@ static bool run_one(struct ktap *k, const struct planned *p, const char *built, 
 	cmd.argv = (const char *const *)argv->pdata;
 	status_progress("%s", p->test->name);
 	ktap_feed(k, head, strlen(head));
-	ok = mmg_run(&cmd, err);
-	tail = g_strdup_printf("%sok 1 %s%s\n", ok && (!status || status == 4) ? "" : "not ", p->test->name,
-			       status == 4 ? " # SKIP all of it" :
-			       status == 124 || status == 137 ? " # BROKEN over its time" : "");
+	ok = mmg_run(&cmd, &e);
+	if (!ok && e->code == MMG_EXIT_BROKEN)	/* it crashed: that is a result, and the next test is due */
+		tail = g_strdup_printf("not ok 1 %s # BROKEN %s\n", p->test->name, e->message);
+	else
+		tail = g_strdup_printf("%sok 1 %s%s\n", ok && (!status || status == 4) ? "" : "not ",
+				       p->test->name, status == 4 ? " # SKIP all of it" :
+				       status == 124 || status == 137 ? " # BROKEN over its time" : "");
 	ktap_feed(k, tail, strlen(tail));
 	g_free(tail);
+	if (!ok && e->code == MMG_EXIT_BROKEN) {
+		g_clear_error(&e);
+		ok = true;
+	} else if (!ok) {
+		g_propagate_error(err, e);
+	}
 	g_free(head);
 	g_free(env_art);
 	g_free(file);

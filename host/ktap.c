@@ -41,6 +41,7 @@ void ktap_free(struct ktap *k)
 	g_free(k->test);
 	g_free(k->running);
 	g_free(k->sub_skip);
+	g_free(k->ending);
 	g_free(k);
 }
 
@@ -59,11 +60,21 @@ static json_t *pending(struct ktap *k, const char *name)
 static void add_result(struct ktap *k, const char *name, const char *result, const char *reason)
 {
 	json_t *p = pending(k, name), *c;
-	const char *why = reason;
+	const char *why;
 	char *full;
 
-	if (k->nr_cases++ >= MAX_CASES)
-		return;
+	if (++k->nr_cases >= MAX_CASES) {
+		/* the last one that is kept says so, lest a failure beyond it goes unseen */
+		if (k->nr_cases > MAX_CASES)
+			return;
+		name = "";
+		result = "broken";
+		reason = "the VM gave more results than are read";
+		p = NULL;
+	}
+	if (strcmp(result, "pass") && strcmp(result, "skip"))
+		k->sub_bad++;
+	why = reason;
 	p = p ? json_incref(p) : json_pack("{s:[], s:{}}", "diag", "metrics");
 	if (json_object_get(p, "reason") && (!why || !*why))
 		why = json_string_value(json_object_get(p, "reason"));
@@ -153,7 +164,10 @@ static void diagnostic(struct ktap *k, char *text)
 		g_free(k->running);
 		k->running = g_strdup(rest);
 		pending(k, rest);
-	} else if (!g_str_has_prefix(text, "mmgate: ")) {
+	} else if (g_str_has_prefix(text, "mmgate: ")) {
+		g_free(k->ending);
+		k->ending = g_strdup(rest);
+	} else {
 		diag_free(k, text);
 	}
 }
@@ -191,7 +205,8 @@ static void case_result(struct ktap *k, bool ok, char *rest)
 	split_result(rest, &name, &directive, &reason);
 	if (!*name)
 		name = (char *)"(unnamed)";
-	k->sub_seen++;
+	if (k->sub_seen++ > MAX_CASES)
+		return;
 	if (!g_hash_table_add(k->names, g_strdup(name)))
 		add_result(k, name, "broken", "the test gave a result under this name twice");
 	else if (!g_ascii_strcasecmp(directive, "SKIP"))
@@ -209,15 +224,20 @@ static void test_begin(struct ktap *k, const char *name)
 	k->test = g_strdup(name);
 	g_clear_pointer(&k->running, g_free);
 	g_clear_pointer(&k->sub_skip, g_free);
+	g_clear_pointer(&k->ending, g_free);
 	g_hash_table_remove_all(k->names);
 	json_object_clear(k->pending);
 	g_string_truncate(k->said, 0);
 	k->sub_planned = -1;
-	k->sub_seen = 0;
+	k->sub_seen = k->sub_bad = 0;
 }
 
-/* A test that ended with results missing: its word is not complete */
-static void test_end(struct ktap *k, char *rest)
+/*
+ * A test that ended with results missing: its word is not complete.  Nor is it
+ * where all its results are good and it ended badly: what went wrong after them
+ * (settings put back, a crash) had no case to be told by.
+ */
+static void test_end(struct ktap *k, bool ok, char *rest)
 {
 	char *name, *directive, *reason, *why;
 	bool skipped;
@@ -234,6 +254,15 @@ static void test_end(struct ktap *k, char *rest)
 				      k->said->len ? "; it said: " : "", k->said->str);
 		add_result(k, k->running ?: "", "broken", why);
 		g_free(why);
+	} else if (strcmp(name, k->test)) {
+		why = g_strdup_printf("it ended under another name, '%s'", name);
+		add_result(k, "", "broken", why);
+		g_free(why);
+	} else if (!ok && !k->sub_bad) {
+		why = g_strdup_printf("none of its results is bad, but it ended badly: %s",
+				      *reason ? reason : k->ending ?: "it was not said how");
+		add_result(k, "", "broken", why);
+		g_free(why);
 	}
 	k->ended++;
 	g_clear_pointer(&k->test, g_free);
@@ -245,9 +274,9 @@ static void outer_line(struct ktap *k, char *line)
 	if (g_str_has_prefix(line, "1.."))
 		k->planned = CLAMP(atoi(line + 3), 0, MAX_CASES);
 	else if (g_str_has_prefix(line, "ok "))
-		test_end(k, line + 3);
+		test_end(k, true, line + 3);
 	else if (g_str_has_prefix(line, "not ok "))
-		test_end(k, line + 7);
+		test_end(k, false, line + 7);
 }
 
 static void inner_line(struct ktap *k, char *line)

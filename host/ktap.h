@@ -27,8 +27,9 @@ struct ktap {
 	/* private */
 	GString *line;
 	size_t nr_cases;
-	int sub_planned, sub_seen;
+	int sub_planned, sub_seen, sub_bad;
 	char *sub_skip;
+	char *ending;			/* PID 1's word on how this test ended */
 	json_t *pending;		/* case name -> what was said of it before its result */
 	GHashTable *names;		/* results of this test, to refuse a name given twice */
 	GString *said;			/* stderr of this test, for a result that never came */

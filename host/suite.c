@@ -238,6 +238,41 @@ static const char *result_of(const struct vm *vm)
 	return !strcmp(vm->state, "panic") || !strcmp(vm->state, "hang") ? "fail" : "broken";
 }
 
+static bool in_plan(const struct boot_plan *plan, const char *name)
+{
+	guint i;
+
+	for (i = 0; i < plan->tests->len; i++)
+		if (mmg_glob(((struct planned *)plan->tests->pdata[i])->test->name, name))
+			return true;
+	return false;
+}
+
+/* A goodbye is not the end of the plan: what the guest said must be what it was asked for */
+static void check_plan(struct boot *b, int index)
+{
+	struct ktap *k = b->vm->ktap;
+	int asked = b->plan->tests->len;
+	json_t *c;
+	size_t i;
+
+	ktap_cut(k, "broken", "the VM said goodbye while this test ran");
+	json_array_foreach(k->cases, i, c) {
+		if (in_plan(b->plan, json_string_value(json_object_get(c, "name"))))
+			continue;
+		json_object_set_new(c, "result", json_string("broken"));
+		json_object_set_new(c, "reason", json_string("a result of a test that was not asked for"));
+	}
+	if (k->planned != asked || k->ended != asked) {
+		char *why = g_strdup_printf("%d tests were asked for, the VM announced %d, and %d ended", asked,
+					    MAX(k->planned, 0), k->ended);
+
+		run_add_case(b->run->json, "boot/plan", b->kernel, index, b->plan->machine->name, b->repeat,
+			     "broken", why);
+		g_free(why);
+	}
+}
+
 static void take_results(struct boot *b)
 {
 	struct suite_run *r = b->run;
@@ -256,6 +291,8 @@ static void take_results(struct boot *b)
 			run_add_case(r->json, "boot/between_tests", b->kernel, index,
 				     b->plan->machine->name, b->repeat, "fail", vm->reason);
 	}
+	if (whole)
+		check_plan(b, index);
 	json_array_foreach(vm->ktap->cases, i, c) {
 		place_case(c, b->kernel, index, b->plan->machine->name, b->repeat);
 		json_array_append(json_object_get(r->json, "cases"), c);

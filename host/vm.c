@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -352,18 +353,19 @@ static void unpack_artifacts(struct vm *vm)
 	while (archive_read_next_header(a, &e) == ARCHIVE_OK && files++ < ARTIFACT_FILES) {
 		const char *name = archive_entry_pathname(e);
 		char *path, *parent, *buf;
-		size_t size = archive_entry_size(e);
+		long long size = archive_entry_size(e);
 
 		if (archive_entry_filetype(e) != AE_IFREG || !name || *name == '/' ||
-		    strstr(name, "..") || (bytes += size) > ARTIFACTS_MAX ||
+		    strstr(name, "..") || size < 0 || size > ARTIFACTS_MAX - bytes ||
 		    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") !=
 		    strlen(name))
 			continue;
+		bytes += size;
 		path = g_build_filename(dir, name, NULL);
 		parent = g_path_get_dirname(path);
 		buf = g_try_malloc(size + 1);
 		if (buf && mmg_mkdirs(parent, NULL) &&
-		    archive_read_data(a, buf, size) == (ssize_t)size &&
+		    archive_read_data(a, buf, size) == size &&
 		    g_file_set_contents(path, buf, size, NULL))
 			g_ptr_array_add(vm->artifacts, g_strdup(name));
 		g_free(buf);
@@ -503,8 +505,13 @@ static void plug(struct vm *vm, unsigned int id, unsigned int nr, unsigned int n
 
 static void unplug(struct vm *vm, unsigned int id, unsigned int nr)
 {
-	char *dev = g_strdup_printf("dimm%u", nr);
+	char *dev;
 
+	if (nr >= vm->machine->dimms->len) {
+		control_say(vm, "reply %u refused: machine %s has no dimm%u\n", id, vm->machine->name, nr);
+		return;
+	}
+	dev = g_strdup_printf("dimm%u", nr);
 	g_hash_table_insert(vm->p->requests, g_strdup(dev), GUINT_TO_POINTER(id));
 	qmp_say(vm, json_pack("{s:s, s:{s:s}, s:i}", "execute", "device_del", "arguments", "id", dev,
 			      "id", -(int)id));
@@ -515,11 +522,14 @@ static void request(struct vm *vm, const char *line)
 {
 	unsigned int id, nr, node = 0;
 
-	if (sscanf(line, "%u plug dimm%u node=%u", &id, &nr, &node) >= 2)
-		plug(vm, id, nr, node);
-	else if (sscanf(line, "%u unplug dimm%u", &id, &nr) == 2)
+	/* QEMU's monitor carries it back with a sign */
+	if (sscanf(line, "%u", &id) != 1 || !id || id > G_MAXINT)
+		return;
+	if (sscanf(line, "%*u plug dimm%u node=%u", &nr, &node) >= 1)
+		plug(vm, id, nr, MIN(node, 1024));
+	else if (sscanf(line, "%*u unplug dimm%u", &nr) == 1)
 		unplug(vm, id, nr);
-	else if (sscanf(line, "%u", &id) == 1)
+	else
 		control_say(vm, "reply %u refused: no such request\n", id);
 }
 
@@ -640,7 +650,10 @@ static void take_console(struct vm *vm, const char *buf, ssize_t n)
 	struct vm_private *p = vm->p;
 
 	p->last_console = g_get_monotonic_time();
-	if (p->console->len + n <= CONSOLE_MAX) {
+	if (p->console->len + n > CONSOLE_MAX) {
+		/* a splat behind the flood would go unseen: no verdict from here on */
+		vm_stop(vm, "lost", "the guest's console said more than 16 MiB: ended");
+	} else {
 		ssize_t i;
 
 		/* NULs would end the text for whoever reads it as a string */
@@ -662,9 +675,11 @@ static void take(struct vm *vm, enum channel c, const char *buf, ssize_t n)
 		take_ktap(vm, buf, n);
 		break;
 	case ARTIFACTS:
-		p->artifact_bytes += n;
-		if (p->artifact_bytes <= ARTIFACTS_MAX)
+		if (p->artifact_bytes + n <= ARTIFACTS_MAX)
 			put_log(p->spool, buf, n);
+		else if (p->artifact_bytes <= ARTIFACTS_MAX)
+			g_string_append(vm->trouble, "the tests left more than 256 MiB of artifacts: the rest is lost\n");
+		p->artifact_bytes += n;
 		break;
 	case CONTROL:
 		lines(vm, p->control, buf, n, CONTROL_LINE, control_line);
@@ -799,6 +814,8 @@ static void qemu_setup(gpointer data)
 
 	if (!vm->interactive)
 		setpgid(0, 0);
+	/* nobody is left to end a VM that hangs, once we are killed */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_DFL);
 }
 

@@ -98,6 +98,44 @@ static void a_name_given_twice_is_broken(void **state)
 	ktap_free(k);
 }
 
+static void a_bad_end_after_good_results_is_broken(void **state)
+{
+	static const char good[] = HEAD "  1..2\n  ok 1 a\n  ok 2 b # SKIP no swap\n"
+				   "  # mmgate: kvm/x signal 11 after 5 ms\n";
+	struct ktap *k = feed(good);
+
+	(void)state;
+	ktap_feed(k, "not ok 1 kvm/x\n", strlen("not ok 1 kvm/x\n"));
+	assert_int_equal(json_array_size(k->cases), 3);
+	assert_string_equal(get(k, 2, "name"), "kvm/x");
+	assert_string_equal(get(k, 2, "result"), "broken");
+	assert_non_null(strstr(get(k, 2, "reason"), "signal 11"));
+	ktap_free(k);
+	k = feed(good);
+	ktap_feed(k, "ok 1 mm/y\n", strlen("ok 1 mm/y\n"));
+	assert_string_equal(get(k, 2, "result"), "broken");
+	ktap_free(k);
+}
+
+static void a_failure_cannot_drown_in_results(void **state)
+{
+	struct ktap *k = feed(HEAD "  1..5000\n");
+	int i;
+
+	(void)state;
+	for (i = 0; i < 10000; i++) {
+		char *line = g_strdup_printf("  ok %d c%d\n", i, i);
+
+		ktap_feed(k, line, strlen(line));
+		g_free(line);
+	}
+	ktap_feed(k, "  not ok 10001 z\nok 1 kvm/x\n", strlen("  not ok 10001 z\nok 1 kvm/x\n"));
+	assert_int_equal(json_array_size(k->cases), 5000);
+	assert_string_equal(get(k, 4999, "result"), "broken");
+	assert_true(g_hash_table_size(k->names) <= 5001);
+	ktap_free(k);
+}
+
 static void a_cut_stream_fails_the_case_that_ran(void **state)
 {
 	struct ktap *k = feed(HEAD "  1..2\n  ok 1 a\n  # mmgate-case: b\n");
@@ -146,6 +184,8 @@ int main(void)
 		cmocka_unit_test(no_plan_is_broken),
 		cmocka_unit_test(silent_skip_is_broken),
 		cmocka_unit_test(a_name_given_twice_is_broken),
+		cmocka_unit_test(a_bad_end_after_good_results_is_broken),
+		cmocka_unit_test(a_failure_cannot_drown_in_results),
 		cmocka_unit_test(a_cut_stream_fails_the_case_that_ran),
 		cmocka_unit_test(hostile_text_is_harmless),
 	};

@@ -30,6 +30,9 @@
 #define QEMU_SAID_MAX 8192
 #define MAX_EVENTS 4000
 
+/* Wide enough for hours: G_USEC_PER_SEC is an int */
+#define USEC ((gint64)G_USEC_PER_SEC)
+
 /* Seconds; multiplied by SLOW under TCG, and by MMGATE_TIMEOUT_SCALE */
 #define BOOT_LIMIT 60
 #define SILENT_LIMIT 20			/* no word on the console since power-on */
@@ -768,14 +771,14 @@ static gboolean on_vm_tick(gpointer data)
 	} else if (vm->interactive) {
 		return G_SOURCE_CONTINUE;
 	} else if (p->goodbye) {
-		if (now - p->goodbye > OFF_LIMIT * k * G_USEC_PER_SEC)
+		if (now - p->goodbye > OFF_LIMIT * k * USEC)
 			end_qemu(vm, SIGKILL);	/* it said goodbye: its word counts */
-	} else if (!p->hello && !p->console->len && now - p->started > SILENT_LIMIT * k * G_USEC_PER_SEC) {
+	} else if (!p->hello && !p->console->len && now - p->started > SILENT_LIMIT * k * USEC) {
 		stop_late(vm, "no-boot", "silent boot: no word for %d s (no kernel for this machine, or no serial console in it?)",
 			  SILENT_LIMIT * k);
-	} else if (!p->hello && now - p->started > BOOT_LIMIT * k * G_USEC_PER_SEC) {
+	} else if (!p->hello && now - p->started > BOOT_LIMIT * k * USEC) {
 		stop_late(vm, "no-boot", "PID 1 said nothing within %d s", BOOT_LIMIT * k);
-	} else if (p->hello && now - p->last_beat > BEAT_LIMIT * k * G_USEC_PER_SEC) {
+	} else if (p->hello && now - p->last_beat > BEAT_LIMIT * k * USEC) {
 		stop_late(vm, "hang", "the kernel hangs: PID 1 has been silent for %d s", BEAT_LIMIT * k);
 	} else if (now > p->deadline) {
 		stop_late(vm, "timeout", "over its %d s in all", vm->timeout);
@@ -870,7 +873,7 @@ bool vm_start(struct vm *vm, GError **err)
 	p->tap_log = log_file(vm, "guest.ktap");
 	p->spool = log_file(vm, "artifacts.tar");
 	p->started = g_get_monotonic_time();
-	p->deadline = p->started + vm->timeout * G_USEC_PER_SEC;
+	p->deadline = p->started + vm->timeout * USEC;
 	ok = spawn(vm, theirs, err);
 	for (c = 0; c < CHANNELS; c++)
 		close(theirs[c]);

@@ -230,6 +230,7 @@ static void test_begin(struct ktap *k, const char *name)
 	g_string_truncate(k->said, 0);
 	k->sub_planned = -1;
 	k->sub_seen = k->sub_bad = 0;
+	k->replanned = false;
 }
 
 /*
@@ -254,6 +255,8 @@ static void test_end(struct ktap *k, bool ok, char *rest)
 				      k->said->len ? "; it said: " : "", k->said->str);
 		add_result(k, k->running ?: "", "broken", why);
 		g_free(why);
+	} else if (k->replanned) {
+		add_result(k, "", "broken", "it announced its results more than once");
 	} else if (strcmp(name, k->test)) {
 		why = g_strdup_printf("it ended under another name, '%s'", name);
 		add_result(k, "", "broken", why);
@@ -271,7 +274,7 @@ static void test_end(struct ktap *k, bool ok, char *rest)
 
 static void outer_line(struct ktap *k, char *line)
 {
-	if (g_str_has_prefix(line, "1.."))
+	if (g_str_has_prefix(line, "1..") && k->planned < 0)
 		k->planned = CLAMP(atoi(line + 3), 0, MAX_CASES);
 	else if (g_str_has_prefix(line, "ok "))
 		test_end(k, true, line + 3);
@@ -292,6 +295,8 @@ static void inner_line(struct ktap *k, char *line)
 	} else if (g_str_has_prefix(line, "# ")) {
 		diagnostic(k, line + 2);
 	} else if (g_str_has_prefix(line, "1..")) {
+		/* a second plan cannot take back what the first one announced */
+		k->replanned |= k->sub_planned >= 0;
 		k->sub_planned = CLAMP(atoi(line + 3), 0, MAX_CASES);
 		skip = strstr(line, "# SKIP ");
 		if (skip && !k->sub_skip)

@@ -29,6 +29,7 @@ struct ktap {
 	size_t nr_cases;
 	int sub_planned, sub_seen, sub_bad;
 	char *sub_skip;
+	bool replanned;
 	char *ending;			/* PID 1's word on how this test ended */
 	json_t *pending;		/* case name -> what was said of it before its result */
 	GHashTable *names;		/* results of this test, to refuse a name given twice */

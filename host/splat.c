@@ -91,6 +91,7 @@ struct splat {
 struct scan {
 	GRegex *stamp, *frame, *rip, *at, *in, *numbers;
 	GRegex *openers[G_N_ELEMENTS(openers)];
+	GRegex *any;		/* all openers in one: a flooded console is long */
 	char *test;		/* running now */
 	char *note;		/* line after "cut here", which is a WARN()'s message */
 	int cut;		/* lines since "cut here", 0 for none */
@@ -322,7 +323,8 @@ static void scan_line(struct scan *s, const char *line)
 		s->cut = 1;
 		return;
 	}
-	for (gsize i = 0; i < G_N_ELEMENTS(openers); i++) {
+	for (gsize i = g_regex_match(s->any, line, 0, NULL) ? 0 : G_N_ELEMENTS(openers);
+	     i < G_N_ELEMENTS(openers); i++) {
 		if (!g_regex_match(s->openers[i], line, 0, NULL))
 			continue;
 		if (s->open && openers[i].joins)
@@ -360,6 +362,7 @@ json_t *splat_scan(const char *console, gsize len)
 {
 	struct scan s = { .out = json_array() };
 	const char *p = console, *stop = console + len;
+	GString *any;
 
 	s.stamp = regex_new("^(<\\d+>)?(\\[ *\\d+\\.\\d+\\](\\[ *[TC]\\d+\\])? )?");
 	s.frame = regex_new("^ *(?:\\[<[0-9a-f]+>\\] )?([A-Za-z_][\\w.]*)\\+0x[0-9a-f]+/0x[0-9a-f]+");
@@ -368,8 +371,13 @@ json_t *splat_scan(const char *console, gsize len)
 	s.in = regex_new(" in ([A-Za-z_][\\w.]*)(?:\\+0x| / |$)");
 	s.numbers = regex_new("(?: CPU: \\d+)?(?: UID: \\d+)? PID: \\d+(?: Comm: .*)?|"
 			      ", CPU#\\d+:.*$|\\+0x[0-9a-f]+/0x[0-9a-f]+");
-	for (gsize i = 0; i < G_N_ELEMENTS(openers); i++)
+	any = g_string_new(NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(openers); i++) {
 		s.openers[i] = regex_new(openers[i].regex);
+		g_string_append_printf(any, "%s(?:%s)", i ? "|" : "", openers[i].regex);
+	}
+	s.any = regex_new(any->str);
+	g_string_free(any, TRUE);
 
 	while (p < stop) {
 		const char *eol = memchr(p, '\n', stop - p);
@@ -398,6 +406,7 @@ json_t *splat_scan(const char *console, gsize len)
 	g_regex_unref(s.at);
 	g_regex_unref(s.in);
 	g_regex_unref(s.numbers);
+	g_regex_unref(s.any);
 	for (gsize i = 0; i < G_N_ELEMENTS(openers); i++)
 		g_regex_unref(s.openers[i]);
 	g_free(s.test);

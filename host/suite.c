@@ -284,12 +284,13 @@ static void take_results(struct boot *b)
 
 	json_array_append_new(boots, boot_json(b));
 	if (!whole && !wanted && strcmp(vm->state, "interrupted")) {
-		bool between = !vm->ktap->test && !strcmp(result_of(vm), "fail");
+		bool between = !vm->ktap->test, all = vm->ktap->ended >= (int)b->plan->tests->len;
 
 		ktap_cut(vm->ktap, result_of(vm), vm->reason);
-		if (between)
-			run_add_case(r->json, "boot/between_tests", b->kernel, index,
-				     b->plan->machine->name, b->repeat, "fail", vm->reason);
+		/* results count only with a goodbye: where no test is left to blame, the boot is */
+		if (between && (all || !strcmp(result_of(vm), "fail")))
+			run_add_case(r->json, all ? "boot/goodbye" : "boot/between_tests", b->kernel, index,
+				     b->plan->machine->name, b->repeat, result_of(vm), vm->reason);
 	}
 	if (whole)
 		check_plan(b, index);

@@ -29,6 +29,7 @@
 #define TROUBLE_MAX 16384
 #define QEMU_SAID_MAX 8192
 #define MAX_EVENTS 4000
+#define TICK_MS 250
 
 /* Wide enough for hours: G_USEC_PER_SEC is an int */
 #define USEC ((gint64)G_USEC_PER_SEC)
@@ -53,7 +54,7 @@ struct vm_private {
 	int fds[CHANNELS], err_fd;
 	guint sources[CHANNELS], err_source, tick, child;
 	int console_log, spool;
-	gint64 started, last_beat, last_console, goodbye, deadline;
+	gint64 started, limit_from, last_tick, last_beat, last_console, goodbye, deadline;
 	long long ktap_bytes, artifact_bytes;
 	int tap_log;
 	GString *console, *control, *qmp, *said;
@@ -348,12 +349,13 @@ static void unpack_artifacts(struct vm *vm)
 	struct archive *a = archive_read_new();
 	struct archive_entry *e;
 	long long bytes = 0;
-	int files = 0;
+	int files = 0, ret;
 
 	archive_read_support_format_tar(a);
 	if (archive_read_open_filename(a, tar, 65536) != ARCHIVE_OK)
 		goto out;
-	while (archive_read_next_header(a, &e) == ARCHIVE_OK && files++ < ARTIFACT_FILES) {
+	while ((ret = archive_read_next_header(a, &e)) >= ARCHIVE_WARN && ret != ARCHIVE_EOF &&
+	       files++ < ARTIFACT_FILES) {
 		const char *name = archive_entry_pathname(e);
 		char *path, *parent, *buf;
 		long long size = archive_entry_size(e);
@@ -762,8 +764,18 @@ static gboolean on_vm_tick(gpointer data)
 	struct vm *vm = data;
 	struct vm_private *p = vm->p;
 	gint64 now = g_get_monotonic_time();
+	gint64 lost = now - p->last_tick - TICK_MS * 1000;
 	int k = scale(vm);
 
+	p->last_tick = now;
+	if (lost > G_USEC_PER_SEC) {
+		/* it is we who stood still (Ctrl-Z, say): what the VM said meanwhile is yet to be read */
+		p->last_beat += lost;
+		p->deadline += lost;
+		p->limit_from += lost;
+		if (p->goodbye)
+			p->goodbye += lost;
+	}
 	if (p->stopping)
 		return G_SOURCE_CONTINUE;
 	if (mmg_interrupted()) {
@@ -773,10 +785,10 @@ static gboolean on_vm_tick(gpointer data)
 	} else if (p->goodbye) {
 		if (now - p->goodbye > OFF_LIMIT * k * USEC)
 			end_qemu(vm, SIGKILL);	/* it said goodbye: its word counts */
-	} else if (!p->hello && !p->console->len && now - p->started > SILENT_LIMIT * k * USEC) {
+	} else if (!p->hello && !p->console->len && now - p->limit_from > SILENT_LIMIT * k * USEC) {
 		stop_late(vm, "no-boot", "silent boot: no word for %d s (no kernel for this machine, or no serial console in it?)",
 			  SILENT_LIMIT * k);
-	} else if (!p->hello && now - p->started > BOOT_LIMIT * k * USEC) {
+	} else if (!p->hello && now - p->limit_from > BOOT_LIMIT * k * USEC) {
 		stop_late(vm, "no-boot", "PID 1 said nothing within %d s", BOOT_LIMIT * k);
 	} else if (p->hello && now - p->last_beat > BEAT_LIMIT * k * USEC) {
 		stop_late(vm, "hang", "the kernel hangs: PID 1 has been silent for %d s", BEAT_LIMIT * k);
@@ -872,7 +884,7 @@ bool vm_start(struct vm *vm, GError **err)
 	p->console_log = log_file(vm, "console.log");
 	p->tap_log = log_file(vm, "guest.ktap");
 	p->spool = log_file(vm, "artifacts.tar");
-	p->started = g_get_monotonic_time();
+	p->started = p->limit_from = p->last_tick = g_get_monotonic_time();
 	p->deadline = p->started + vm->timeout * USEC;
 	ok = spawn(vm, theirs, err);
 	for (c = 0; c < CHANNELS; c++)
@@ -886,7 +898,7 @@ bool vm_start(struct vm *vm, GError **err)
 	g_unix_set_fd_nonblocking(p->err_fd, TRUE, NULL);
 	p->err_source = g_unix_fd_add(p->err_fd, G_IO_IN | G_IO_HUP, on_qemu_said, vm);
 	p->child = g_child_watch_add(p->pid, on_qemu_exit, vm);
-	p->tick = g_timeout_add(250, on_vm_tick, vm);
+	p->tick = g_timeout_add(TICK_MS, on_vm_tick, vm);
 	return true;
 }
 

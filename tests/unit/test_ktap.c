@@ -117,6 +117,16 @@ static void a_bad_end_after_good_results_is_broken(void **state)
 	ktap_free(k);
 }
 
+static void a_plan_changed_is_broken(void **state)
+{
+	struct ktap *k = feed(HEAD "  1..3\n  ok 1 a\n  ok 2 b\n  1..2\nok 1 kvm/x\n");
+
+	(void)state;
+	assert_int_equal(json_array_size(k->cases), 3);
+	assert_string_equal(get(k, 2, "result"), "broken");
+	ktap_free(k);
+}
+
 static void a_failure_cannot_drown_in_results(void **state)
 {
 	struct ktap *k = feed(HEAD "  1..5000\n");
@@ -185,6 +195,7 @@ int main(void)
 		cmocka_unit_test(silent_skip_is_broken),
 		cmocka_unit_test(a_name_given_twice_is_broken),
 		cmocka_unit_test(a_bad_end_after_good_results_is_broken),
+		cmocka_unit_test(a_plan_changed_is_broken),
 		cmocka_unit_test(a_failure_cannot_drown_in_results),
 		cmocka_unit_test(a_cut_stream_fails_the_case_that_ran),
 		cmocka_unit_test(hostile_text_is_harmless),

@@ -80,6 +80,19 @@ static bool tree_unclean(const char *tree)
 	return found;
 }
 
+/* What a build in place leaves at the top of a tree; below it the tree's own .gitignore files tell */
+static bool is_leftover(const char *path)
+{
+	static const char *const made[] = {
+		".*", "vmlinux*", "System.map", "Module.symvers", "modules.*", "*.o", "*.a"
+	};
+
+	for (size_t i = 0; !strchr(path, '/') && i < G_N_ELEMENTS(made); i++)
+		if (g_pattern_match_simple(made[i], path))
+			return true;
+	return false;
+}
+
 /*
  * The files of @tree that are source, by path, each with "size mtime" as value.
  * Git knows which they are where the tree is a work tree or was built in.
@@ -102,8 +115,9 @@ static GHashTable *list_with_git(const char *tree, GError **err)
 	{
 		const char *plain[] = { "git", "-C", tree, git_dir, "ls-files", "-z", "-co",
 					"--exclude-standard", NULL };
+		/* a distribution's tree may ignore all of its top level, where it keeps its packaging */
 		const char *lent[] = { "git", "-C", tree, git_dir, work, "ls-files", "-z", "-o",
-				       "--exclude-standard", NULL };
+				       "--exclude-standard", "-x", "!/*", NULL };
 
 		GString *buf = g_string_new(NULL);
 		struct mmg_cmd cmd = { .what = "listing the source tree",
@@ -121,7 +135,8 @@ static GHashTable *list_with_git(const char *tree, GError **err)
 			g_autofree char *full = g_build_filename(tree, p, NULL);
 			struct stat st;
 
-			if (!*p || lstat(full, &st) || S_ISDIR(st.st_mode))
+			if (!*p || (!repo && is_leftover(p)) || lstat(full, &st) ||
+			    S_ISDIR(st.st_mode))
 				continue;
 			g_hash_table_replace(files, g_strdup(p),
 					     g_strdup_printf("%lld %lld.%09ld",

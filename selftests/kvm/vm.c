@@ -315,6 +315,36 @@ static inline u64 pattern(u64 key, u64 unit, u64 word)
 	return (key + unit * 0x9e3779b97f4a7c15ULL) ^ (word * 0xbf58476d1ce4e5b9ULL);
 }
 
+void region_fill(struct region *r, const u32 *list, size_t n, u64 key)
+{
+	size_t words = r->unit * r->page_size / 8, i, w;
+
+	for (i = 0; i < n; i++) {
+		u64 *p = (u64 *)r->mem + list[i] * words;
+
+		for (w = 0; w < words; w++)
+			p[w] = pattern(key, list[i], w);
+	}
+}
+
+u64 region_check(const struct region *r, const u32 *list, size_t n, u64 key, u64 *first_bad)
+{
+	size_t words = r->unit * r->page_size / 8, i, w;
+	u64 bad = 0;
+
+	for (i = 0; i < n; i++) {
+		const u64 *p = (const u64 *)r->mem + list[i] * words;
+
+		for (w = 0; w < words; w++) {
+			if (p[w] == pattern(key, list[i], w))
+				continue;
+			if (!bad++)
+				*first_bad = list[i];
+		}
+	}
+	return bad;
+}
+
 static void guest_check(struct vm_job *job, u64 unit)
 {
 	u64 *p = (u64 *)(job->base + unit * job->stride);
@@ -530,6 +560,23 @@ u64 guest_pattern(struct guest *g, int v, enum vm_op op, const u32 *list, size_t
 	guest_job(g, v, op, list, n, key);
 	guest_run(g, v);
 	return g->job[v]->bad;
+}
+
+size_t guest_dirty_log(struct guest *g, u8 *dirty)
+{
+	size_t words = (g->r->pages + 63) / 64, i, n = 0;
+	u64 *bitmap = calloc(words, sizeof(*bitmap));
+	struct kvm_dirty_log log = { .slot = MEM_SLOT, .dirty_bitmap = bitmap };
+
+	if (!bitmap || g->nr_slots != 1)
+		mmg_broken("the dirty log is read from one memslot, the guest has %d", g->nr_slots);
+	vm_ioctl(g->vm, KVM_GET_DIRTY_LOG, &log);
+	for (i = 0; i < g->r->pages; i++) {
+		dirty[i] = bitmap[i / 64] >> (i % 64) & 1;
+		n += dirty[i];
+	}
+	free(bitmap);
+	return n;
 }
 
 struct runner {

@@ -83,6 +83,13 @@ void region_check_resident(struct region *r);
  */
 void region_touch(struct region *r, const u32 *list, size_t n, bool write);
 
+/*
+ * The guest's pattern (see guest_pattern()) by this process's own page tables: write it,
+ * or count the words that differ, @first_bad being the unit of the first of them.
+ */
+void region_fill(struct region *r, const u32 *list, size_t n, u64 key);
+u64 region_check(const struct region *r, const u32 *list, size_t n, u64 key, u64 *first_bad);
+
 enum vm_op { OP_READ, OP_WRITE, OP_FILL, OP_CHECK };
 
 /* What a vCPU is asked to do, in memory that it shares with us */
@@ -138,6 +145,11 @@ void guest_touch(struct guest *g, int v, const u32 *list, size_t n, bool write);
 void guest_touch_all(struct guest *g, const u32 *list, size_t n, bool write);
 /* Let vCPU @v write (OP_FILL) or check (OP_CHECK) a pattern that depends on @key */
 u64 guest_pattern(struct guest *g, int v, enum vm_op op, const u32 *list, size_t n, u64 key);
+/*
+ * Fetch and clear the dirty log of a region with one memslot that was set up with
+ * KVM_MEM_LOG_DIRTY_PAGES: a byte for each base page.  Returns how many are dirty.
+ */
+size_t guest_dirty_log(struct guest *g, u8 *dirty);
 /* Lower level: set up a job, run it in the calling thread */
 void guest_job(struct guest *g, int v, enum vm_op op, const u32 *list, size_t n, u64 value);
 void guest_run(struct guest *g, int v);

@@ -118,7 +118,7 @@ static void follow_case(const struct mmg_case *c)
 				(unsigned long long)estimate, (unsigned long long)truth);
 		check_total(&s, at_first, phases[i].percent);
 		if (!close_to(estimate, truth))
-			mmg_fail("the working set is %llu pages, estimated %llu (estimate/truth: %s)",
+			mmg_fail("working set of %llu pages, estimated %llu (estimate/truth: %s)",
 				 (unsigned long long)truth, (unsigned long long)estimate, said);
 	}
 	mmg_metric("worst_error_pages", worst);

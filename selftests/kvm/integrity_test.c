@@ -369,7 +369,7 @@ static void dirty_log_case(const struct mmg_case *c)
 	if (memcmp(copy, s.r.mem, s.r.pages * s.r.page_size))
 		mmg_fail("copying what the dirty log named did not give a copy of the guest");
 	check_guest(&s, 0, "at the end");
-	mmg_pass("%d rounds: the dirty log named %zu pages written, no other; copy equal",
+	mmg_pass("%d rounds: the log named %zu pages written, no other; copy equal",
 		 ROUNDS, total);
 }
 

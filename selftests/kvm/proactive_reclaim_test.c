@@ -320,10 +320,12 @@ static void hot_case(const struct mmg_case *c)
 		mmg_fail("hot set of %zu lost %zu: %llu major faults, %llu swap-ins; cold lost %zu",
 			 n_hot, hot_gone, (unsigned long long)faults, (unsigned long long)ins,
 			 cold_gone);
-	/* arms the two counters: the cold set must cost what it lost */
-	if (p->backing != BACK_THP && (cold_faults < cold_gone || cold_ins < cold_gone))
-		mmg_broken("touching %zu evicted pages counted %llu major faults, %llu swap-ins",
-			   cold_gone, (unsigned long long)cold_faults,
+	/*
+	 * Arms the counter: the cold set must cost what it lost.  Major faults may be
+	 * fewer, KVM's asynchronous page faults happen in a kernel worker.
+	 */
+	if (cold_ins < cold_gone)
+		mmg_broken("touching %zu evicted units counted %llu swap-ins", cold_gone,
 			   (unsigned long long)cold_ins);
 	mmg_pass("the %s re-ran its hot set: 0 major faults, 0 swap-ins; cold lost %zu of %zu",
 		 p->host ? "host" : "vCPU", cold_gone, n_cold);
@@ -779,31 +781,35 @@ static void siblings_case(const struct mmg_case *c)
 		 (unsigned long long)gone_a);
 }
 
-/* The second VM goes on touching all it has while the parent is reclaimed */
+/* One VM goes on touching all it has while the parent is reclaimed */
 static void parent_case(const struct mmg_case *c)
 {
 	static struct family f;
+	struct tenant *h = c->arg ? &f.a : &f.b, *o = c->arg ? &f.b : &f.a;
 	u64 hot, cold, asked, rounds;
 	double took;
 
-	(void)c;
 	start_family(&f, true);
 	asked = f.a.units / 2;
-	cold = memcg_key(&f.a.cg, "memory.stat", "pgsteal");
-	hot = memcg_key(&f.b.cg, "memory.stat", "pgsteal");
-	mmg_doing("reclaiming from the parent, the second VM is hot");
-	worker_send(&f.b.w, T_HEAT, 0);
+	cold = memcg_key(&o->cg, "memory.stat", "pgsteal");
+	hot = memcg_key(&h->cg, "memory.stat", "pgsteal");
+	mmg_doing("reclaiming from the parent, one VM is hot");
+	worker_send(&h->w, T_HEAT, 0);
 	usleep(20000);
 	bounded_reclaim(&f.parent, asked * base_page(), NULL, &took);
-	__atomic_store_n(f.b.cool, 1, __ATOMIC_RELAXED);
-	rounds = worker_wait(&f.b.w);
-	cold = memcg_key(&f.a.cg, "memory.stat", "pgsteal") - cold;
-	hot = memcg_key(&f.b.cg, "memory.stat", "pgsteal") - hot;
+	__atomic_store_n(h->cool, 1, __ATOMIC_RELAXED);
+	rounds = worker_wait(&h->w);
+	cold = memcg_key(&o->cg, "memory.stat", "pgsteal") - cold;
+	hot = memcg_key(&h->cg, "memory.stat", "pgsteal") - hot;
 	mmg_metric("cold_evicted", cold);
 	mmg_metric("hot_evicted", hot);
 	mmg_metric("rounds", rounds);
 	if (!rounds)
 		mmg_broken("the hot VM did not run while the parent was reclaimed");
+	if (!within(cold + hot, asked, asked / 4 + 2 * BATCH))
+		mmg_fail("parent reclaim of %llu pages took %llu cold and %llu hot ones",
+			 (unsigned long long)asked, (unsigned long long)cold,
+			 (unsigned long long)hot);
 	if (hot * 4 > cold)
 		mmg_fail("parent reclaim took %llu pages of the hot VM, %llu of the cold one",
 			 (unsigned long long)hot, (unsigned long long)cold);
@@ -1046,6 +1052,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "siblings", .fn = siblings_case },
 	{ .name = "siblings-nested", .fn = siblings_case, .arg = &guest_4k },
 	{ .name = "parent-cold-first", .fn = parent_case },
+	{ .name = "parent-cold-second", .fn = parent_case, .arg = &guest_4k },
 	{ .name = "low", .fn = protection_case, .arg = "memory.low" },
 	{ .name = "min", .fn = protection_case, .arg = "memory.min" },
 	{ .name = "min-partial", .fn = partial_min_case },

@@ -203,6 +203,57 @@ static bool check_keys(GKeyFile *kf, const char *path, GHashTable *module_option
 	return ok;
 }
 
+/* "256M" or "4G": QEMU takes more forms, but the plan of memory on the host reads these */
+static bool is_size(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits && digits < 8 && *text != '0' && strlen(text) == digits + 1 &&
+	       strchr("GgMm", text[digits]);
+}
+
+static bool bad_value(const char *path, const char *key, const char *value, const char *takes,
+		      GError **err)
+{
+	mmg_set_error(err, MMG_EXIT_USAGE, "machine file %s: %s=%s; it takes %s", path, key, value, takes);
+	return false;
+}
+
+/* What QEMU or the guest would stumble over later, or take for something else in silence */
+static bool check_values(const struct machine *m, GKeyFile *kf, const char *path, GError **err)
+{
+	static const char size[] = "a size such as 256M or 1G";
+	const char *colon = strchr(m->swap, ':');
+	GError *e = NULL;
+	guint i;
+
+	g_key_file_get_integer(kf, "machine", "cpus", &e);
+	if (g_key_file_has_key(kf, "machine", "cpus", NULL) && (e || m->cpus < 1 || m->cpus > 64)) {
+		char *cpus = g_key_file_get_value(kf, "machine", "cpus", NULL);
+
+		g_clear_error(&e);
+		bad_value(path, "cpus", cpus, "a number from 1 to 64", err);
+		g_free(cpus);
+		return false;
+	}
+	g_clear_error(&e);
+	if (!is_size(m->memory))
+		return bad_value(path, "memory", m->memory, size, err);
+	if (m->disk && !is_size(m->disk))
+		return bad_value(path, "disk", m->disk, size, err);
+	for (i = 0; i < m->dimms->len; i++)
+		if (!is_size(m->dimms->pdata[i]))
+			return bad_value(path, "dimms", m->dimms->pdata[i], "sizes such as 256M;256M", err);
+	if (strcmp(m->swap, "none") &&
+	    !((g_str_has_prefix(m->swap, "zram:") || g_str_has_prefix(m->swap, "disk:")) &&
+	      is_size(colon + 1)))
+		return bad_value(path, "swap", m->swap, "none, zram:SIZE or disk:SIZE", err);
+	for (i = 0; i < m->setup->len; i++)
+		if (*(char *)m->setup->pdata[i] != '/' || !strchr(m->setup->pdata[i], '='))
+			return bad_value(path, "setup", m->setup->pdata[i], "/PATH=VALUE;/PATH=VALUE", err);
+	return true;
+}
+
 struct machine *machine_load(const char *name, GError **err)
 {
 	char *dir = conf_dir(), *file = g_strconcat(name, ".conf", NULL);
@@ -232,13 +283,14 @@ struct machine *machine_load(const char *name, GError **err)
 	m->swap = get(kf, "swap", "zram:512M");
 	m->disk = get(kf, "disk", NULL);
 	m->cpus = g_key_file_get_integer(kf, "machine", "cpus", NULL);
-	m->cpus = CLAMP(m->cpus, 1, 64);
+	if (!g_key_file_has_key(kf, "machine", "cpus", NULL))
+		m->cpus = 1;
 	m->archs = get_list(kf, "arch");
 	m->qemu = get_list(kf, "qemu");
 	m->setup = get_list(kf, "setup");
 	m->dimms = get_list(kf, "dimms");
 	m->tests = get_list(kf, "tests");
-	if (!check_keys(kf, path, m->module_options, err)) {
+	if (!check_keys(kf, path, m->module_options, err) || !check_values(m, kf, path, err)) {
 		machine_free(m);
 		m = NULL;
 	}

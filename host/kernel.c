@@ -975,13 +975,14 @@ static char *memo_path(const char *spec, const char *arch)
 	return path;
 }
 
+/* @stamp: NULL where any will do, for when apt cannot be asked */
 static char *memo_get(const char *path, const char *stamp)
 {
 	char *text = NULL, *dir = NULL, *nl;
 
 	if (g_file_get_contents(path, &text, NULL, NULL) && (nl = strchr(text, '\n'))) {
 		*nl = '\0';
-		if (!strcmp(text, stamp))
+		if (!stamp || !strcmp(text, stamp))
 			dir = cache_have("kernels", nl + 1);
 	}
 	g_free(text);
@@ -1052,6 +1053,18 @@ static char *ask_apt(const char *spec, const char *want, const char *suite, cons
 	return dir;
 }
 
+/* What is in the cache for when apt cannot be asked: what the spec meant last, else what fits it */
+static char *from_cache(const char *spec, const char *want, const char *suite, const char *arch)
+{
+	char *memo = memo_path(spec, arch), *dir = memo_get(memo, NULL);
+
+	g_free(memo);
+	/* a short version is another kernel in each suite, and the cache does not know whose it is */
+	if (!dir && (!suite || strchr(want, '-')))
+		dir = newest_cached(want, deb_arch(arch));
+	return dir;
+}
+
 static char *debian_dir(const struct cli *cli, const char *spec, const char *want,
 			const char *suite, const char *arch, GError **err)
 {
@@ -1059,7 +1072,7 @@ static char *debian_dir(const struct cli *cli, const char *spec, const char *wan
 	char *dir;
 
 	if (cli->offline) {
-		dir = newest_cached(want, deb_arch(arch));
+		dir = from_cache(spec, want, suite, arch);
 		if (!dir)
 			mmg_set_error(err, MMG_EXIT_BROKEN,
 				      "%s is not in the cache and --offline forbids fetching it: run once without it, or pass a kernel's file",
@@ -1072,7 +1085,7 @@ static char *debian_dir(const struct cli *cli, const char *spec, const char *wan
 			g_propagate_error(err, e);
 		return dir;
 	}
-	dir = newest_cached(want, deb_arch(arch));
+	dir = from_cache(spec, want, suite, arch);
 	if (dir) {
 		status_note("using the kernel in the cache: %s", e->message);
 		g_error_free(e);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +44,9 @@ int main(int argc, char **argv)
 	}
 	status = bisect_status(cli, status);
 	cli_free(cli);
-	if (fflush(stdout) && !status)
+	if ((fflush(stdout) || ferror(stdout)) && !status) {
+		fprintf(stderr, "mmgate: cannot write to stdout: %s\n", strerror(errno));
 		status = MMG_EXIT_BROKEN;
+	}
 	return status;
 }

@@ -190,6 +190,25 @@ static int dry_run(struct cli *cli, GError **err)
 	return status;
 }
 
+/* Said now rather than after minutes of fetching and building */
+static bool out_can_be(const char *out, GError **err)
+{
+	char *at = g_canonicalize_filename(out, NULL), *up;
+	bool ok;
+
+	while (strlen(at) > 1 && !g_file_test(at, G_FILE_TEST_EXISTS)) {
+		up = g_path_get_dirname(at);
+		g_free(at);
+		at = up;
+	}
+	ok = g_file_test(at, G_FILE_TEST_IS_DIR) && !access(at, W_OK | X_OK);
+	if (!ok)
+		mmg_set_error(err, MMG_EXIT_BROKEN, "--out %s cannot be made: %s is no folder that can be written to",
+			      out, at);
+	g_free(at);
+	return ok;
+}
+
 /* What the command line gets wrong is said before anything is fetched or built */
 static bool check_usage(const struct cli *cli, GError **err)
 {
@@ -206,7 +225,7 @@ static bool check_usage(const struct cli *cli, GError **err)
 			      cli->out);
 		return false;
 	}
-	return plan;
+	return plan && (!cli->out || out_can_be(cli->out, err));
 }
 
 int verb_run(struct cli *cli, GError **err)

@@ -73,3 +73,25 @@ usage_error() {
 	[ "$status" = 2 ]
 	[[ "$output" == *"memroy"* ]]
 }
+
+@test "a full or closed stdout is no success" {
+	run sh -c "'$mmgate' list >/dev/full"
+	[ "$status" = 3 ]
+	[[ "${lines[-1]}" == *"stdout"* ]]
+}
+@test "--out that cannot be made is said before anything is built" {
+	run timeout 10 "$mmgate" --offline --out /proc/nope/x
+	[ "$status" = 3 ]
+	[ "${#lines[@]}" = 1 ]
+	[[ "$output" == *"/proc"* ]]
+}
+@test "a machine file with values that are none" {
+	export MMGATE_ROOT="$BATS_TEST_TMPDIR/root"
+	mkdir -p "$MMGATE_ROOT"
+	cp -r "$root/configs" "$root/selftests" "$MMGATE_ROOT/"
+	for v in memory=banana memory=-1G memory=99999999999G cpus=many cpus=0 cpus=1000 swap=much swap=zram: \
+		swap=disk:1T disk=none 'dimms=1G;x' setup=foo; do
+		printf '[machine]\n%s\n' "$v" >"$MMGATE_ROOT/configs/machines/bad.conf"
+		usage_error "bad.conf: ${v%%=*}=" --machine bad
+	done
+}

@@ -80,10 +80,11 @@ usage_error() {
 	[[ "${lines[-1]}" == *"stdout"* ]]
 }
 @test "--out that cannot be made is said before anything is built" {
-	run timeout 10 "$mmgate" --offline --out /proc/nope/x
+	touch "$BATS_TEST_TMPDIR/file"
+	run timeout 10 "$mmgate" --offline --out "$BATS_TEST_TMPDIR/file/nope/x"
 	[ "$status" = 3 ]
 	[ "${#lines[@]}" = 1 ]
-	[[ "$output" == *"/proc"* ]]
+	[[ "$output" == *"is no folder"* ]]
 }
 @test "a machine file with values that are none" {
 	export MMGATE_ROOT="$BATS_TEST_TMPDIR/root"

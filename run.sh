@@ -62,7 +62,7 @@ missing() {
 		;;
 	esac
 	if [ "${1-}" = check ]; then
-		for c in bats shellcheck clang perl python3 xmllint chromium; do
+		for c in bats shellcheck clang perl jq pgrep python3 xmllint chromium; do
 			have "$c" || printf '%s ' "$c"
 		done
 		have pkg-config && { pkg-config --exists cmocka || printf 'cmocka '; }

@@ -373,7 +373,7 @@ static void dirty_log_case(const struct mmg_case *c)
 		 ROUNDS, total);
 }
 
-/* --- other ways to take a page away ------------------------------------------------------------- */
+/* --- other ways to take a page away ------------------------------------------------ */
 
 /* Runs of units, of 1 to 16 each (2 where there are few), with gaps between them */
 static u32 *draw_runs(const struct stage *s, u64 seed, u8 *in, size_t *n)

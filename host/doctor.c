@@ -389,7 +389,7 @@ static const struct { const char *kind, *what; } kinds[] = {
 	{ "selftests", "built tests" },
 	{ "objects", "their objects" },
 	{ "modules", "module indexes" },
-	{ "builds", "built kernels" },
+	{ "build", "kernels built here, and their sources" },
 	{ "apt", "package lists of other suites and architectures" },
 };
 

@@ -437,6 +437,8 @@ void pkg_free(struct pkg *p)
  * struct unpacker - the state of one pkg_unpack()
  * @dir:	where to, free of links
  * @disk:	libarchive's writer
+ * @outer:	the archive that is the file itself, for progress
+ * @size:	of the file
  * @files:	unpacked so far
  * @bytes:	of them
  * @read:	bytes of all members seen
@@ -445,7 +447,8 @@ struct unpacker {
 	const struct pkg_unpack *how;
 	const char *path;
 	char *dir;
-	struct archive *disk;
+	struct archive *disk, *outer;
+	uint64_t size;
 	int files;
 	unsigned int members;
 	uint64_t bytes, read;
@@ -579,6 +582,15 @@ static bool unpack_one(struct unpacker *u, struct layer *l, struct archive_entry
 	return ok;
 }
 
+static void show_progress(const struct unpacker *u)
+{
+	/* -1: the last filter, which reads the file */
+	int64_t at = archive_filter_bytes(u->outer, -1);
+
+	if (u->size && at > 0)
+		status_progress("%d%%", (int)(MIN((uint64_t)at, u->size) * 100 / u->size));
+}
+
 static bool unpack_all(struct unpacker *u, struct layer *l, GError **err)
 {
 	struct archive_entry *e;
@@ -592,7 +604,7 @@ static bool unpack_all(struct unpacker *u, struct layer *l, GError **err)
 		if (!unpack_one(u, l, e, err))
 			return false;
 		if (!(u->members % 64)) {
-			status_progress("%" G_GUINT64_FORMAT " MiB read", u->read >> 20);
+			show_progress(u);
 			turn_main_context();
 			if (mmg_check_interrupt(err))
 				return false;
@@ -606,6 +618,7 @@ int pkg_unpack(const char *path, const struct pkg_unpack *how, GError **err)
 	struct unpacker u = { .how = how, .path = path };
 	struct layer outer = { 0 }, tar = { 0 }, inner = { 0 }, *last = &outer;
 	enum kind kind;
+	struct stat st;
 	bool ok;
 
 	u.dir = realpath(how->dir, NULL);
@@ -620,6 +633,8 @@ int pkg_unpack(const char *path, const struct pkg_unpack *how, GError **err)
 	archive_write_disk_set_options(u.disk, ARCHIVE_EXTRACT_SECURE_SYMLINKS |
 				       ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_TIME);
 	ok = file_magic(path, &kind, err) && layer_open_file(&outer, path, kind, err);
+	u.outer = outer.a;
+	u.size = stat(path, &st) ? 0 : st.st_size;
 	if (ok && kind == KIND_DEB) {
 		ok = layer_enter(&tar, &outer, "data.tar*", path, err);
 		last = &tar;

@@ -128,6 +128,41 @@ static void hash_tree(GChecksum *sum, const char *ksrc)
 
 /* ---- the compiler ---- */
 
+/*
+ * Prefix of the compiler for @arch: CROSS_COMPILE as for the kernel, else the
+ * distributions' names, of which SUSE has its own; NULL for an unknown @arch
+ */
+static const char *find_cross(const char *arch)
+{
+	static const char *const names[][2] = {
+		{ "arm64", "aarch64-linux-gnu-" }, { "arm64", "aarch64-suse-linux-" },
+		{ "x86_64", "x86_64-linux-gnu-" }, { "x86_64", "x86_64-suse-linux-" },
+		{ "riscv64", "riscv64-linux-gnu-" }, { "s390x", "s390x-linux-gnu-" },
+	};
+	const char *first = NULL;
+	guint i;
+
+	if (!strcmp(arch, kernel_host_arch()))
+		return "";
+	if (g_getenv("CROSS_COMPILE") && *g_getenv("CROSS_COMPILE"))
+		return g_getenv("CROSS_COMPILE");
+	for (i = 0; i < G_N_ELEMENTS(names); i++) {
+		char *gcc = g_strconcat(names[i][1], "gcc", NULL), *path = NULL;
+
+		if (!strcmp(names[i][0], arch)) {
+			path = g_find_program_in_path(gcc);
+			if (!first || path)
+				first = names[i][1];
+		}
+		g_free(gcc);
+		if (path) {
+			g_free(path);
+			break;
+		}
+	}
+	return first;
+}
+
 static bool find_compiler(struct building *b, char **version, GError **err)
 {
 	const char *env = g_getenv("CC");
@@ -135,17 +170,8 @@ static bool find_compiler(struct building *b, char **version, GError **err)
 	GString *out;
 	bool ok;
 
-	if (!strcmp(b->k->arch, kernel_host_arch()))
-		b->cross = "";
-	else if (!strcmp(b->k->arch, "arm64"))
-		b->cross = "aarch64-linux-gnu-";
-	else if (!strcmp(b->k->arch, "x86_64"))
-		b->cross = "x86_64-linux-gnu-";
-	else if (!strcmp(b->k->arch, "riscv64"))
-		b->cross = "riscv64-linux-gnu-";
-	else if (!strcmp(b->k->arch, "s390x"))
-		b->cross = "s390x-linux-gnu-";
-	else {
+	b->cross = find_cross(b->k->arch);
+	if (!b->cross) {
 		mmg_set_error(err, MMG_EXIT_BROKEN, "no compiler is known for kernels of %s",
 			      b->k->arch);
 		return false;

@@ -276,6 +276,9 @@ static char *failing_hunk(const char *output)
 		if (!g_str_has_prefix(t, "error: ") && !g_str_has_prefix(t, "fatal: "))
 			continue;
 		t += 7;
+		/* the text that follows it is not repeated here */
+		if (!strcmp(t, "while searching for:"))
+			continue;
 		if (s->len > 300)
 			break;
 		g_string_append_printf(s, "%s%s", s->len ? "; " : "", t);

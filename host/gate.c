@@ -106,6 +106,9 @@ static void add_boot(GHashTable *all, const json_t *boot)
 	json_t *splat;
 	size_t i;
 
+	/* before PID 1 came it is no test's business: the cases of that boot are broken */
+	if (!strcmp(str(boot, "state"), "no-boot"))
+		return;
 	json_array_foreach(json_object_get(boot, "splats"), i, splat)
 		if (!title && !json_is_string(json_object_get(splat, "allowed")))
 			title = str(splat, "title");

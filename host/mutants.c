@@ -270,6 +270,18 @@ static void add_kill(struct mutant *m, const char *test, const char *word)
 		g_hash_table_replace(m->kills, g_strdup(test), (char *)word);
 }
 
+/* The reason of a boot that ended before PID 1 came, NULL where there is none */
+static const char *no_boot(json_t *run)
+{
+	json_t *boot;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "boots"), i, boot)
+		if (!strcmp(str(boot, "state"), "no-boot"))
+			return str(boot, "reason");
+	return NULL;
+}
+
 /* What passes on the good kernel and does not on the mutant */
 static void count_kills(const struct hunt *h, struct mutant *m, json_t *run)
 {
@@ -312,7 +324,14 @@ static void judge(struct hunt *h, struct mutant *m, json_t *run)
 {
 	const char *boot;
 
-	count_kills(h, m, run);
+	boot = no_boot(run);
+	if (boot) {
+		/* tried more than once by now: this kernel does not come up, and no test is needed */
+		add_kill(m, "boot", "P");
+		m->first = g_strdup(boot);
+	} else {
+		count_kills(h, m, run);
+	}
 	if (g_hash_table_size(m->kills)) {
 		m->fate = FATE_KILLED;
 		return;
@@ -345,6 +364,13 @@ static bool try_mutant(struct hunt *h, struct mutant *m, GError **err)
 	}
 	start = g_get_monotonic_time();
 	run = k && tests->len ? run_on(h, k, m->script->name, tests, machines, &e) : NULL;
+	/* a VM that does not come up may be the host's fault: the mutant's only where it stays so */
+	for (int again = 1; run && no_boot(run) && again <= 2 && !mmg_interrupted(); again++) {
+		g_autofree char *name = g_strdup_printf("%s.%d", m->script->name, again);
+
+		json_decref(run);
+		run = run_on(h, k, name, tests, machines, &e);
+	}
 	if (run) {
 		m->test_s = (g_get_monotonic_time() - start) / 1e6;
 		m->sha256 = g_strdup(k->sha256);

@@ -139,7 +139,8 @@ GPtrArray *catalog_load(GError **err)
 {
 	GPtrArray *tests = g_ptr_array_new_with_free_func(catalog_test_free);
 
-	if (!load_family(tests, "kvm", err) || !load_family(tests, "mm", err)) {
+	if (!load_family(tests, "kvm", err) || !load_family(tests, "mm", err) ||
+	    !load_family(tests, "bench", err)) {
 		g_ptr_array_unref(tests);
 		return NULL;
 	}

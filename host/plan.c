@@ -70,6 +70,9 @@ static bool glob_takes(const char *glob, const struct test *t, GPtrArray *cases,
 	char *head;
 	bool hit;
 
+	/* workloads are no tests: only those who name the family get them */
+	if (g_str_has_prefix(t->name, "bench/") && !g_str_has_prefix(glob, "bench"))
+		return false;
 	if (mmg_glob(glob, t->name)) {
 		*all = true;
 		return true;
@@ -127,7 +130,8 @@ static bool plan_test(GPtrArray *plan, const struct test *t, const GPtrArray *gl
 		hit |= glob_takes(globs->pdata[i], t, cases, &all);
 	where = machines->len ? machines : t->machines;
 	for (i = 0; hit && ok && i < where->len; i++)
-		if (globs->len || machine_takes(where->pdata[i], t))
+		if (globs->len || (!g_str_has_prefix(t->name, "bench/") &&
+				   machine_takes(where->pdata[i], t)))
 			ok = add_to(plan, where->pdata[i], t, all ? NULL : cases, err);
 	g_ptr_array_unref(cases);
 	return ok;

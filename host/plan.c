@@ -118,6 +118,18 @@ static bool plan_quick(GPtrArray *plan, const GPtrArray *catalog, GError **err)
 	return true;
 }
 
+/* A test that was named goes where it is told; workloads and their machines are made for each other */
+static bool fits(const struct test *t, const char *machine, bool named)
+{
+	bool bench = g_str_has_prefix(t->name, "bench/");
+
+	if (!named && bench)
+		return false;
+	if (named && !bench && !g_str_has_prefix(machine, "bench-"))
+		return true;
+	return machine_takes(machine, t);
+}
+
 static bool plan_test(GPtrArray *plan, const struct test *t, const GPtrArray *globs,
 		      const GPtrArray *machines, GError **err)
 {
@@ -130,8 +142,7 @@ static bool plan_test(GPtrArray *plan, const struct test *t, const GPtrArray *gl
 		hit |= glob_takes(globs->pdata[i], t, cases, &all);
 	where = machines->len ? machines : t->machines;
 	for (i = 0; hit && ok && i < where->len; i++)
-		if (globs->len || (!g_str_has_prefix(t->name, "bench/") &&
-				   machine_takes(where->pdata[i], t)))
+		if (fits(t, where->pdata[i], globs->len))
 			ok = add_to(plan, where->pdata[i], t, all ? NULL : cases, err);
 	g_ptr_array_unref(cases);
 	return ok;

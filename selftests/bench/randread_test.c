@@ -40,12 +40,14 @@
 #define FILE_NAME	"/mnt/data/randread"
 #define USBFS_MB	"/sys/module/usbcore/parameters/usbfs_memory_mb"
 #define LRU_GEN		"/sys/kernel/mm/lru_gen/enabled"
+#define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
 #define READ_BYTES	65536ul
 #define SECONDS		10.0
 #define PACE_US		2000		/* an idle moment a read, as a disk would give */
 #define BUFFERS_PER_MIB	15
 #define MAX_HELD	256
 #define DEFAULT_RATIO	256
+#define DMA32_MIN	400		/* pages; its low watermark lies a quarter above */
 
 struct param {
 	int lru_gen;
@@ -76,7 +78,7 @@ static void read_zones(struct zones *z)
 	dma32 = zoneinfo_zone_named(&zi, 0, "DMA32");
 	normal = zoneinfo_zone_named(&zi, 0, "Normal");
 	movable = zoneinfo_zone_named(&zi, 0, "Movable");
-	if (!dma32 || !dma32->managed || !normal || normal->managed < 8 * dma32->managed)
+	if (!dma32 || !dma32->managed || !normal || normal->managed < 4 * dma32->managed)
 		mmg_skip("node 0 needs a DMA32 that is small beside Normal: machine bench-randread");
 	if (movable && movable->managed)
 		mmg_skip("Movable is populated: nothing aims at an empty zone");
@@ -124,6 +126,20 @@ static unsigned long pin_dma32(struct device *d, unsigned long keep)
 		pinned += n;
 	}
 	return pinned;
+}
+
+/*
+ * The watermarks of a large node, in pages: between low and min there must be
+ * room for kswapd to be in time, else direct reclaim does the scanning.
+ */
+static void set_watermarks(void)
+{
+	unsigned long pages;
+	struct zones z;
+
+	read_zones(&z);
+	pages = DMA32_MIN * (z.dma32.managed + z.normal.managed) / z.dma32.managed;
+	mmg_write_setting(MIN_FREE, "%lu", pages * (sysconf(_SC_PAGESIZE) / 1024));
 }
 
 static int open_file(size_t *bytes)
@@ -209,7 +225,7 @@ static void report(const struct vmstat *a, const struct vmstat *b, double mib)
 	double kswapd = work_count(a, b, "pgscan_kswapd"), direct = work_count(a, b, "pgscan_direct");
 	size_t i;
 
-	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(counters); i++)
 		work_count(a, b, counters[i]);
 	mmg_metric("read_mib", mib);
 	mmg_metric("kswapd_scan_per_mib", kswapd / mib);
@@ -231,7 +247,9 @@ static void randread(const struct mmg_case *c)
 		mmg_skip("%s: no MGLRU in this kernel (CONFIG_LRU_GEN)", LRU_GEN);
 	mmg_write_setting(ZI_RATIO_PATH, p->no_reserve ? "0 0 0 0" : "%d %d 32 0", DEFAULT_RATIO,
 			  DEFAULT_RATIO);
-	mmg_write_setting("/proc/sys/vm/drop_caches", "3");
+	if (mmg_try_write("/proc/sys/vm/drop_caches", "3"))
+		mmg_broken("/proc/sys/vm/drop_caches cannot be written");
+	set_watermarks();
 	fd = open_file(&bytes);
 	open_device(&d);
 	read_zones(&z);
@@ -272,12 +290,12 @@ static const struct mmg_case cases[] = {
 	{ "mglru-no-reserve", randread, &mglru_bare, 150, true },
 };
 
-static const char *const settings[] = { LRU_GEN, ZI_RATIO_PATH, NULL };
+static const char *const settings[] = { LRU_GEN, ZI_RATIO_PATH, MIN_FREE, NULL };
 
 static const struct mmg_test test = {
 	.name = "bench/randread",
 	.cases = cases,
-	.nr_cases = sizeof(cases) / sizeof(cases[0]),
+	.nr_cases = ARRAY_SIZE(cases),
 	.settings = settings,
 };
 

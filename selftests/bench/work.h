@@ -8,7 +8,7 @@
 #include "compiler.h"
 #include "vmstat.h"
 
-#define MIB	(1ul << 20)
+#define MIB	0x100000ul
 
 /* Seconds on CLOCK_MONOTONIC */
 double work_now(void);

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The verb bench: workloads run on kernels in turn, their figures as medians
+ * and ratios with bounds.  What is measured lies in selftests/bench.
+ */
+#include "bench.h"
+#include "gate.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A column of the table: a case on a kernel */
+struct column {
+	char *title;
+	const char *name;
+	int kernel;
+};
+
+/* A line of the table, and whether its ratio is the benchmark's answer */
+struct figure {
+	const char *metric, *title;
+	bool ratio;
+};
+
+/**
+ * struct bench - a benchmark
+ * @tests:	globs of what is run, NULL-terminated
+ * @machines:	where, NULL-terminated, or NULL for where the tests want to
+ * @repeat:	runs where --repeat does not say
+ * @columns:	fills the columns for a run of so many kernels, first what is divided by the rest
+ * @figures:	the lines, ending with a NULL metric
+ * @show:	prints and adds what is more, or NULL
+ */
+struct bench {
+	const char *name, *about;
+	const char *const *tests, *const *machines;
+	int repeat;
+	void (*columns)(const json_t *run, GPtrArray *columns);
+	const struct figure *figures;
+	void (*show)(const json_t *run, json_t *out);
+};
+
+static void column_free(gpointer p)
+{
+	struct column *c = p;
+
+	g_free(c->title);
+	g_free(c);
+}
+
+static void add_column(GPtrArray *columns, char *title, const char *name, int kernel)
+{
+	struct column *c = g_new0(struct column, 1);
+
+	c->title = title;
+	c->name = name;
+	c->kernel = kernel;
+	g_ptr_array_add(columns, c);
+}
+
+static const char *label(const json_t *run, size_t kernel)
+{
+	return json_string_value(json_object_get(json_array_get(json_object_get(run, "kernels"), kernel),
+						 "label"));
+}
+
+/* ---- table and ratios ---- */
+
+static double column_median(const json_t *run, const struct column *c, const char *metric)
+{
+	GArray *v = bench_values(run, c->name, c->kernel, metric);
+	double m = bench_median((double *)v->data, v->len);
+
+	g_array_unref(v);
+	return m;
+}
+
+static void print_number(double v)
+{
+	if (isnan(v))
+		printf("  %14s", "-");
+	else
+		printf("  %14.*f", fabs(v) < 100 ? 2 : 0, v);
+}
+
+static struct bench_ratio column_ratio(const json_t *run, const GPtrArray *columns, const char *metric)
+{
+	const struct column *num = columns->pdata[0], *den = columns->pdata[1];
+	GArray *a = bench_values(run, num->name, num->kernel, metric);
+	GArray *b = bench_values(run, den->name, den->kernel, metric);
+	struct bench_ratio r = bench_ratio((double *)a->data, a->len, (double *)b->data, b->len);
+
+	g_array_unref(a);
+	g_array_unref(b);
+	return r;
+}
+
+static void add_ratio(json_t *out, const struct figure *f, const struct bench_ratio *r)
+{
+	/* JSON has no NaN: a ratio that cannot be had is not there */
+	if (!isnan(r->value))
+		json_array_append_new(json_object_get(out, "ratios"),
+				      json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", f->metric, "title",
+						f->title, "value", r->value, "lo", r->lo, "hi", r->hi));
+}
+
+static void table(const struct bench *b, const json_t *run, const GPtrArray *columns, json_t *out)
+{
+	printf("\n%s: %s\n\n  %-34s", b->name, b->about, "median of the runs");
+	for (guint i = 0; i < columns->len; i++)
+		printf("  %14.14s", ((struct column *)columns->pdata[i])->title);
+	printf("%s\n", columns->len > 1 ? "  first / second [95 % bounds]" : "");
+	for (const struct figure *f = b->figures; f->metric; f++) {
+		json_t *row = json_pack("{s:s, s:s, s:[]}", "name", f->metric, "title", f->title, "values");
+
+		printf("  %-34s", f->title);
+		for (guint i = 0; i < columns->len; i++) {
+			double m = column_median(run, columns->pdata[i], f->metric);
+
+			print_number(m);
+			json_array_append_new(json_object_get(row, "values"),
+					      isnan(m) ? json_null() : json_real(m));
+		}
+		if (f->ratio && columns->len > 1) {
+			struct bench_ratio r = column_ratio(run, columns, f->metric);
+
+			if (!isnan(r.value))
+				printf("  %.2f [%.2f, %.2f]", r.value, r.lo, r.hi);
+			add_ratio(out, f, &r);
+		}
+		printf("\n");
+		json_array_append_new(json_object_get(out, "figures"), row);
+	}
+}
+
+/* The first figure of each run, a series a column */
+static void add_series(const struct bench *b, const json_t *run, const GPtrArray *columns, json_t *out)
+{
+	for (guint i = 0; i < columns->len; i++) {
+		const struct column *c = columns->pdata[i];
+		GArray *v = bench_values(run, c->name, c->kernel, b->figures[0].metric);
+		json_t *points = json_array();
+
+		for (guint n = 0; n < v->len; n++)
+			json_array_append_new(points, json_pack("[i, f]", n + 1,
+								g_array_index(v, double, n)));
+		json_array_append_new(json_object_get(out, "series"),
+				      json_pack("{s:s, s:s, s:s, s:o}", "title", c->title, "x", "run", "y",
+						b->figures[0].title, "points", points));
+		g_array_unref(v);
+	}
+}
+
+/* ---- randread ---- */
+
+static const char *const randread_tests[] = {
+	"bench/randread/classic", "bench/randread/classic-no-reserve", NULL
+};
+
+static const struct figure randread_figures[] = {
+	{ "kswapd_scan_per_mib", "pages kswapd scans for a MiB read", true },
+	{ "scan_per_mib", "the same with direct reclaim", true },
+	{ "pgscan_kswapd", "pgscan_kswapd", false },
+	{ "pgscan_direct", "pgscan_direct", false },
+	{ "pgsteal_kswapd", "pgsteal_kswapd", false },
+	{ "pgskip_normal", "pgskip_normal", false },
+	{ "pageoutrun", "kswapd runs (pageoutrun)", false },
+	{ "allocstall_dma32", "allocstall_dma32", false },
+	{ "kswapd_cpu_s", "kswapd's processor seconds", true },
+	{ "mib_per_s", "MiB read a second", true },
+	{ "read_mib", "MiB read", false },
+	{ }
+};
+
+/* Of two kernels the first is taken for the one with the bug; one kernel is compared with itself bared */
+static void randread_columns(const json_t *run, GPtrArray *columns)
+{
+	if (json_array_size(json_object_get(run, "kernels")) > 1) {
+		add_column(columns, g_strdup(label(run, 0)), randread_tests[0], 0);
+		add_column(columns, g_strdup(label(run, 1)), randread_tests[0], 1);
+		return;
+	}
+	add_column(columns, g_strdup("no reserve"), randread_tests[1], 0);
+	add_column(columns, g_strdup("reserve kept"), randread_tests[0], 0);
+}
+
+/* ---- residency ---- */
+
+static const char *const residency_tests[] = { "bench/residency", NULL };
+
+static const struct figure residency_figures[] = {
+	{ "scan_ns_per_page", "ns a page, PAGEMAP_SCAN", true },
+	{ "pagemap_ns_per_page", "ns a page, pagemap in bulk", true },
+	{ "pread_ns_per_page", "ns a page, a pread() each", false },
+	{ "speedup", "times faster in bulk", false },
+	{ }
+};
+
+static void residency_columns(const json_t *run, GPtrArray *columns)
+{
+	(void)run;
+	add_column(columns, g_strdup("1 GiB"), "bench/residency/1g", -1);
+	add_column(columns, g_strdup("64 MiB"), "bench/residency/64m", -1);
+}
+
+/* ---- boot ---- */
+
+static const char *const boot_tests[] = {
+	"bench/nothing", "kvm/eviction_order/anon-4k", "mm/lowmem_reserve/formula", NULL
+};
+
+static const char *const boot_machines[] = { "bench-bare", "default", NULL };
+
+static const struct figure boot_figures[] = {
+	{ }
+};
+
+static void boot_columns(const json_t *run, GPtrArray *columns)
+{
+	(void)run;
+	(void)columns;
+}
+
+static double num(const json_t *o, const char *key)
+{
+	return json_number_value(json_object_get(o, key));
+}
+
+static bool boot_on(const json_t *boot, const char *machine)
+{
+	return !g_strcmp0(json_string_value(json_object_get(boot, "machine")), machine) &&
+	       json_is_true(json_object_get(boot, "complete"));
+}
+
+/* Median over the boots on @machine of @part */
+static double boot_median(const json_t *run, const char *machine, double (*part)(const json_t *boot),
+			  guint *n)
+{
+	GArray *v = g_array_new(FALSE, FALSE, sizeof(double));
+	json_t *b;
+	size_t i;
+	double m;
+
+	json_array_foreach(json_object_get(run, "boots"), i, b) {
+		if (boot_on(b, machine)) {
+			double x = part(b);
+
+			g_array_append_val(v, x);
+		}
+	}
+	m = bench_median((double *)v->data, v->len);
+	if (n)
+		*n = v->len;
+	g_array_unref(v);
+	return m;
+}
+
+static double part_kernel(const json_t *b)
+{
+	return num(b, "hello_s");
+}
+
+static double part_init(const json_t *b)
+{
+	return num(b, "ready_s") - num(b, "hello_s");
+}
+
+/* Seconds inside tests: from each "start" to its "end" */
+static double part_tests(const json_t *b)
+{
+	double start = 0, sum = 0;
+	json_t *e;
+	size_t i;
+
+	json_array_foreach(json_object_get(b, "events"), i, e) {
+		const char *what = json_string_value(json_object_get(e, "what"));
+
+		if (!g_strcmp0(what, "start")) {
+			start = num(e, "at_s");
+		} else if (!g_strcmp0(what, "end") && start > 0) {
+			sum += num(e, "at_s") - start;
+			start = 0;
+		}
+	}
+	return sum;
+}
+
+static double part_between(const json_t *b)
+{
+	return num(b, "goodbye_s") - num(b, "ready_s") - part_tests(b);
+}
+
+static double part_off(const json_t *b)
+{
+	return num(b, "duration_s") - num(b, "goodbye_s");
+}
+
+static double part_all(const json_t *b)
+{
+	return num(b, "duration_s");
+}
+
+static void boot_show(const json_t *run, json_t *out)
+{
+	static const struct {
+		const char *name, *title;
+		double (*part)(const json_t *boot);
+	} parts[] = {
+		{ "kernel_s", "firmware and kernel, to PID 1's hello", part_kernel },
+		{ "init_s", "PID 1: modules, mounts, swap", part_init },
+		{ "tests_s", "inside tests", part_tests },
+		{ "between_s", "between tests: results, artifacts", part_between },
+		{ "off_s", "goodbye to QEMU gone", part_off },
+		{ "all_s", "all", part_all },
+	};
+	guint n;
+
+	printf("\n  %-40s  %10s  %10s\n", "seconds, median of the boots", "bare", "with tests");
+	for (gsize i = 0; i < G_N_ELEMENTS(parts); i++) {
+		double bare = boot_median(run, boot_machines[0], parts[i].part, NULL);
+		double full = boot_median(run, boot_machines[1], parts[i].part, &n);
+
+		printf("  %-40s  %10.2f  %10.2f\n", parts[i].title, bare, full);
+		if (isnan(bare) || isnan(full))
+			continue;
+		json_array_append_new(json_object_get(out, "figures"),
+				      json_pack("{s:s, s:s, s:[f,f]}", "name", parts[i].name, "title",
+						parts[i].title, "values", bare, full));
+		if (parts[i].part != part_all)
+			continue;
+		printf("  with tests / bare: %.2f; %.2f s more for 2 experiments (%u boots each)\n",
+		       full / bare, full - bare, n);
+		json_array_append_new(json_object_get(out, "ratios"),
+				      json_pack("{s:s, s:s, s:f}", "name", "boot_over_bare", "title",
+						"with tests / bare", "value", full / bare));
+	}
+}
+
+/* ---- the verb ---- */
+
+static const struct bench benches[] = {
+	{ "randread", "random reads beside a device that needs DMA32, with and without the reserve",
+	  randread_tests, NULL, 5, randread_columns, randread_figures, NULL },
+	{ "residency", "which pages are in memory, asked in bulk and page by page", residency_tests, NULL,
+	  1, residency_columns, residency_figures, NULL },
+	{ "boot", "where the time of a run goes", boot_tests, boot_machines, 3, boot_columns,
+	  boot_figures, boot_show },
+};
+
+static const struct bench *find(const char *name, GError **err)
+{
+	GString *names = g_string_new(NULL);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(benches); i++) {
+		if (!g_strcmp0(benches[i].name, name)) {
+			g_string_free(names, TRUE);
+			return &benches[i];
+		}
+		g_string_append_printf(names, "%s%s (%s)", i ? ", " : "", benches[i].name,
+				       benches[i].about);
+	}
+	mmg_set_error(err, MMG_EXIT_USAGE, "no benchmark %s; there are: %s", name, names->str);
+	g_string_free(names, TRUE);
+	return NULL;
+}
+
+static GPtrArray *list_of(const char *const *words)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+
+	for (; words && *words; words++)
+		g_ptr_array_add(list, g_strdup(*words));
+	return list;
+}
+
+static json_t *summary(const struct bench *b, const json_t *run)
+{
+	GPtrArray *columns = g_ptr_array_new_with_free_func(column_free);
+	json_t *out = json_pack("{s:s, s:s, s:[], s:[], s:[], s:[]}", "name", b->name, "about", b->about,
+				"columns", "figures", "ratios", "series");
+
+	b->columns(run, columns);
+	for (guint i = 0; i < columns->len; i++)
+		json_array_append_new(json_object_get(out, "columns"),
+				      json_string(((struct column *)columns->pdata[i])->title));
+	if (b->figures->metric) {
+		table(b, run, columns, out);
+		add_series(b, run, columns, out);
+	}
+	if (b->show)
+		b->show(run, out);
+	printf("\n");
+	g_ptr_array_unref(columns);
+	return out;
+}
+
+static int finish(struct cli *cli, const struct bench *b, json_t *run, const char *dir, GError **err)
+{
+	json_object_set_new(run, "bench", summary(b, run));
+	if (!results_save(run, dir, err))
+		return MMG_EXIT_BROKEN;
+	return run_reports(cli, run, dir, err);
+}
+
+/* The kernels named, or the default one */
+int verb_bench(struct cli *cli, GError **err)
+{
+	const struct bench *b;
+	GPtrArray *kernels, *tests, *machines;
+	int status = MMG_EXIT_BROKEN;
+	char *dir = NULL;
+	json_t *run = NULL;
+
+	if (cli->args->len != 1) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "bench takes one name: randread, residency or boot");
+		return MMG_EXIT_USAGE;
+	}
+	b = find(cli->args->pdata[0], err);
+	if (!b)
+		return MMG_EXIT_USAGE;
+	kernels = run_kernels(cli, err);
+	if (!kernels)
+		return MMG_EXIT_BROKEN;
+	tests = list_of(b->tests);
+	/* the bug itself is in the first of two kernels: nothing need be bared */
+	if (!strcmp(b->name, "randread") && kernels->len > 1)
+		g_ptr_array_set_size(tests, 1);
+	machines = list_of(b->machines);
+	cli->jobs = 1;		/* two VMs at once would measure each other */
+	{
+		struct suite s = {
+			.cli = cli, .kernels = kernels, .tests = tests, .machines = machines,
+			.repeat = cli->repeat > 1 ? cli->repeat : b->repeat, .verb = "bench",
+		};
+
+		run = suite_run(&s, &dir, err);
+	}
+	if (run)
+		status = finish(cli, b, run, dir, err);
+	json_decref(run);
+	g_free(dir);
+	g_ptr_array_unref(tests);
+	g_ptr_array_unref(machines);
+	g_ptr_array_unref(kernels);
+	return status;
+}

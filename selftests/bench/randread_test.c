@@ -42,7 +42,8 @@
 #define LRU_GEN		"/sys/kernel/mm/lru_gen/enabled"
 #define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
 #define READ_BYTES	65536ul
-#define SECONDS		10.0
+#define READ_MIB	128
+#define MAX_SECONDS	60.0
 #define PACE_US		2000		/* an idle moment a read, as a disk would give */
 #define BUFFERS_PER_MIB	15
 #define MAX_HELD	256
@@ -198,12 +199,12 @@ static void use_device(struct device *d)
 
 static double random_reads(int fd, size_t bytes, struct device *d)
 {
-	double end = work_now() + SECONDS, owed = 0, mib = 0;
+	double end = work_now() + MAX_SECONDS, owed = 0, mib = 0;
 	u64 seed = mmg_opts.seed;
 	char *buf = malloc(READ_BYTES);
 
 	mmg_doing("reading at random");
-	while (work_now() < end) {
+	while (mib < READ_MIB && work_now() < end) {
 		read_at(fd, buf, READ_BYTES, mmg_rand(&seed) % (bytes / READ_BYTES) * READ_BYTES);
 		mib += (double)READ_BYTES / MIB;
 		for (owed += BUFFERS_PER_MIB * (double)READ_BYTES / MIB; owed >= 1; owed--)

@@ -80,7 +80,7 @@ static void read_zones(struct zones *z)
 	normal = zoneinfo_zone_named(&zi, 0, "Normal");
 	movable = zoneinfo_zone_named(&zi, 0, "Movable");
 	if (!dma32 || !dma32->managed || !normal || normal->managed < 4 * dma32->managed)
-		mmg_skip("node 0 needs a DMA32 that is small beside Normal: machine bench-randread");
+		mmg_skip("node 0 needs DMA32 small beside Normal: machine bench-randread");
 	if (movable && movable->managed)
 		mmg_skip("Movable is populated: nothing aims at an empty zone");
 	z->dma32 = *dma32;
@@ -223,7 +223,8 @@ static void report(const struct vmstat *a, const struct vmstat *b, double mib)
 		"kswapd_low_wmark_hit_quickly", "kswapd_high_wmark_hit_quickly", "pgalloc_dma32",
 		"pgalloc_normal",
 	};
-	double kswapd = work_count(a, b, "pgscan_kswapd"), direct = work_count(a, b, "pgscan_direct");
+	double kswapd = work_count(a, b, "pgscan_kswapd");
+	double direct = work_count(a, b, "pgscan_direct");
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(counters); i++)

@@ -732,6 +732,7 @@ static bool load_settled(const struct cli *cli, struct kernel *k, const char *di
 {
 	char *meta = g_build_filename(dir, META, NULL), *image = NULL, *rel, **packages;
 	GKeyFile *kf = g_key_file_new();
+	GError *e = NULL;
 	bool ok = false;
 	int i;
 
@@ -749,8 +750,16 @@ static bool load_settled(const struct cli *cli, struct kernel *k, const char *di
 	for (i = 0; packages && packages[i]; i++)
 		g_ptr_array_add(k->packages, g_strdup(packages[i]));
 	g_strfreev(packages);
-	if (!take_image(cli, k, image, err))
+	if (!take_image(cli, k, image, &e)) {
+		/* it was a kernel when it came into the cache */
+		if (e->code == MMG_EXIT_USAGE && !cli->arch)
+			mmg_set_error(err, MMG_EXIT_BROKEN, "the cache is damaged at %s: remove that folder (%s)",
+				      dir, e->message);
+		else
+			g_propagate_error(err, g_error_copy(e));
+		g_error_free(e);
 		goto out;
+	}
 	k->config = config_in_root(dir, k->release);
 	if (cli->modules)
 		ok = find_modules(cli, k, NULL, err);

@@ -44,7 +44,9 @@ int main(int argc, char **argv)
 	}
 	status = bisect_status(cli, status);
 	cli_free(cli);
-	if ((fflush(stdout) || ferror(stdout)) && !status) {
+	errno = 0;
+	/* a reader that has seen enough (head, say) is no error */
+	if ((fflush(stdout) || ferror(stdout)) && !status && errno != EPIPE) {
 		fprintf(stderr, "mmgate: cannot write to stdout: %s\n", strerror(errno));
 		status = MMG_EXIT_BROKEN;
 	}

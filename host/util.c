@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <glib-unix.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,9 +75,18 @@ const char *mmg_root(void)
 const char *mmg_cache(void)
 {
 	static char *cache;
+	const char *base = g_get_user_cache_dir();
 
-	if (!cache)
-		cache = g_build_filename(g_get_user_cache_dir(), "mmgate", NULL);
+	if (cache)
+		return cache;
+	if (g_path_is_absolute(base)) {
+		cache = g_build_filename(base, "mmgate", NULL);
+	} else {
+		/* an empty HOME or a relative XDG_CACHE_HOME: not a cache a folder */
+		struct passwd *pw = getpwuid(getuid());
+
+		cache = g_build_filename(pw ? pw->pw_dir : g_get_tmp_dir(), ".cache", "mmgate", NULL);
+	}
 	return cache;
 }
 

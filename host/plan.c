@@ -401,6 +401,9 @@ char *plan_append(const struct boot_plan *bp, const struct kernel *k, bool tcg, 
 	/* limits that suit hardware are too short for an emulated CPU on a busy host */
 	if (tcg)
 		g_string_append(s, " rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60");
+	/* nor does the IO-APIC's timer tick in time there ("timer doesn't work!"); KVM guests skip the check */
+	if (tcg && x86)
+		g_string_append(s, " no_timer_check");
 	if (bp->machine->append)
 		g_string_append_printf(s, " %s", bp->machine->append);
 	/* the same options for modules that are built in */

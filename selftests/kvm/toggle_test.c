@@ -424,7 +424,7 @@ static u64 limited_fn(void *state, int cmd, u64 arg)
 
 static void limit_case(const struct mmg_case *c)
 {
-	size_t bytes = mmg_opts.mem_bytes / 2;
+	size_t bytes = mmg_opts.mem_bytes / 4, max = bytes / 4 * 3;
 	static struct limited l;
 	struct worker w;
 	u64 kills, hits, rounds = 0;
@@ -441,8 +441,8 @@ static void limit_case(const struct mmg_case *c)
 	memcg_create(&l.cg, NULL, "limit");
 	worker_start(&w, limited_fn, &l);
 	worker_call(&w, L_START, bytes);
-	if (memcg_write(&l.cg, "memory.max", "%zu", bytes / 2))
-		mmg_broken("memory.max of %zu bytes was refused", bytes / 2);
+	if (memcg_write(&l.cg, "memory.max", "%zu", max))
+		mmg_broken("memory.max of %zu bytes was refused", max);
 	hits = memcg_key(&l.cg, "memory.events", "max");
 	worker_send(&w, L_WORK, 0);
 	for (i = 0; i < 2 * SWITCHES; i++) {

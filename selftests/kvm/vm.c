@@ -536,17 +536,47 @@ void guest_job(struct guest *g, int v, enum vm_op op, const u32 *list, size_t n,
 	memcpy(job->list, list, n * sizeof(*list));
 }
 
+/*
+ * What a vCPU that does not come to its sync means: before it ever did, that the
+ * experiment does not work; later, that the guest lost its memory (code and stack too).
+ */
+static __noreturn void vcpu_died(const struct guest *g, int v, const char *how)
+{
+	if (!g->ran)
+		mmg_broken("vCPU %d did not start: %s", v, how);
+	mmg_fail("the guest died, its memory is not what it was: vCPU %d, %s", v, how);
+}
+
+/* What the library's guest side said last: its words are text from 6.5 on */
+static __noreturn void vcpu_stopped(const struct guest *g, int v, u64 cmd, const struct ucall *uc)
+{
+	char how[160];
+
+#ifdef UCALL_BUFFER_LEN
+	if (cmd == UCALL_ABORT)
+		vcpu_died(g, v, uc->buffer);
+#endif
+	snprintf(how, sizeof(how), "ucall %llu (0x%llx), exit reason %u", (unsigned long long)cmd,
+		 (unsigned long long)uc->args[0], g->vcpu[v]->run->exit_reason);
+	vcpu_died(g, v, how);
+}
+
 void guest_run(struct guest *g, int v)
 {
-	struct ucall uc;
+	struct ucall uc = { };
 	u64 cmd;
+	int err;
 
 	move_to_other_cpu(v);
-	vcpu_run(g->vcpu[v]);
+	do {
+		err = __vcpu_run(g->vcpu[v]);
+	} while (err && errno == EINTR);
+	if (err)
+		vcpu_died(g, v, strerror(errno));
 	cmd = get_ucall(g->vcpu[v], &uc);
 	if (cmd != UCALL_SYNC)
-		mmg_broken("vCPU %d stopped with ucall %llu (exit reason %u) instead of its sync",
-			   v, (unsigned long long)cmd, g->vcpu[v]->run->exit_reason);
+		vcpu_stopped(g, v, cmd, &uc);
+	g->ran = true;
 }
 
 void guest_touch(struct guest *g, int v, const u32 *list, size_t n, bool write)

@@ -112,6 +112,7 @@ struct vm_job {
  * @r:		the region
  * @gpa:	guest physical (and virtual) address of the region
  * @job:	what each vCPU is to do
+ * @ran:	a vCPU came to its sync: what goes wrong from now on is the kernel's
  */
 struct guest {
 	struct kvm_vm *vm;
@@ -122,6 +123,7 @@ struct guest {
 	struct vm_job *job[VM_MAX_VCPUS];
 	u32 slot_flags;
 	int nr_slots;
+	bool ran;
 };
 
 /* Skip, with what to do, unless /dev/kvm can be used by the library that we were built with */

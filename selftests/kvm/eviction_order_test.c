@@ -29,6 +29,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include "orderstat.h"
@@ -36,13 +37,36 @@
 #define STEPS		16
 #define ROUNDS		2
 #define AUC_GOOD	0.99
+#define SOMERS_GOOD	0.98
 #define BLIND_LOW	0.4
 #define BLIND_HIGH	0.6
 
+/* Who asks for memory back */
+enum how { BY_RECLAIM, BY_COMMAND, BY_HIGH };
+
+/**
+ * struct params - a case
+ * @backing:	what the memory is made of
+ * @host:	touched by the host instead of a vCPU
+ * @ages:	touch ages, 2 where 0
+ * @how:	who asks for memory back
+ * @blocks:	labels in one block each rather than mixed
+ * @folded:	the cold half is faulted in first, and both end in one generation
+ * @fault_seed:	fault order shuffled by it; ~0 for backwards
+ * @divide:	of the default size
+ */
 struct params {
 	enum backing backing;
 	bool host;
+	unsigned int ages;
+	enum how how;
+	bool blocks;
+	bool folded;
+	u64 fault_seed;
+	unsigned int divide;
 };
+
+#define BACKWARDS	(~0ULL)
 
 /* One run of the experiment */
 struct run {
@@ -52,7 +76,7 @@ struct run {
 	u8 *age;
 	u16 *rank;
 	unsigned int steps;
-	double auc;
+	double auc, somers_d;
 	size_t hot, cold, hot_evicted, cold_evicted;
 };
 
@@ -80,7 +104,76 @@ static size_t region_bytes(const struct params *p)
 	/* enough huge pages for an order to show */
 	if (p->backing == BACK_THP && mmg_opts.mem_bytes < 32 * HUGE_SIZE)
 		return 32 * HUGE_SIZE;
-	return mmg_opts.mem_bytes;
+	return mmg_opts.mem_bytes / (p->divide ? p->divide : 1);
+}
+
+static unsigned int nr_ages(const struct run *run)
+{
+	return run->p->ages ? run->p->ages : 2;
+}
+
+static void set_labels(struct run *run, size_t n)
+{
+	unsigned int ages = nr_ages(run);
+	size_t i;
+
+	if (run->p->fault_seed == BACKWARDS) {
+		for (i = 0; i < n; i++)
+			run->s.all[i] = n - 1 - i;
+	}
+	if (!run->p->blocks)
+		label_stratified(run->age, run->s.all, n, ages, mmg_opts.seed + run->walk);
+	for (i = 0; i < n && run->p->blocks; i++)
+		run->age[i] = (i * 8 / n + mmg_opts.seed) % ages;
+}
+
+static int kernel_version(void)
+{
+	struct utsname u;
+	int major = 0, minor = 0;
+
+	uname(&u);
+	return sscanf(u.release, "%d.%d", &major, &minor) == 2 ? major * 1000 + minor : 0;
+}
+
+static bool in_one_generation(struct stage *s)
+{
+	unsigned int back;
+
+	lab_read(&s->lab, false);
+	for (back = 0; back < LRU_GEN_MAX_GENS; back++) {
+		if (lab_pages(&s->lab, back, LRU_GEN_ANON) >= s->r.pages)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Cold ones first; the hot ones when those are older by two generations.  Agings
+ * without touches then fold the older generation into the next one, at its old end.
+ */
+static void populate_folded(struct run *run)
+{
+	struct stage *s = &run->s;
+	unsigned int age;
+	size_t n;
+	u32 *list;
+	int i;
+
+	for (age = 2; age-- > 0;) {
+		list = list_where(run->age, s->r.units, age, &n);
+		stage_touch(s, list, n, true);
+		memcg_drain_lru();
+		free(list);
+		for (i = 0; age && i < 2; i++)
+			lab_age(&s->lab, true);
+	}
+	/* until the first fold that brings both together: a further one may turn the list */
+	for (i = 0; i < 8 && !in_one_generation(s); i++)
+		lab_age(&s->lab, true);
+	if (!in_one_generation(s))
+		mmg_broken("two halves are not in one generation after %d agings", i);
+	region_check_resident(&s->r);
 }
 
 static void set_up(struct run *run)
@@ -90,6 +183,7 @@ static void set_up(struct run *run)
 		.backing = run->p->backing,
 		.host = run->p->host,
 		.bytes = region_bytes(run->p),
+		.fault_seed = run->p->fault_seed,
 	};
 	size_t n;
 
@@ -101,9 +195,14 @@ static void set_up(struct run *run)
 	n = run->s.r.units;
 	run->age = calloc(n, sizeof(*run->age));
 	run->rank = calloc(n, sizeof(*run->rank));
-	label_stratified(run->age, run->s.all, n, 2, mmg_opts.seed + run->walk);
+	set_labels(run, n);
 	phase("faulting the region in");
-	stage_populate(&run->s);
+	if (run->p->folded && kernel_version() >= 6014)
+		mmg_skip("from 6.14 on tiers, too, decide about pages that a walk saw");
+	if (run->p->folded)
+		populate_folded(run);
+	else
+		stage_populate(&run->s);
 }
 
 static void show_gens(struct run *run, const char *when)
@@ -120,22 +219,45 @@ static void show_gens(struct run *run, const char *when)
 			 lab_counter(lab, WALK_TOTAL), lab_counter(lab, WALK_YOUNG));
 }
 
+/* The units that are younger than @age, a list to be freed */
+static u32 *younger_than(const struct run *run, unsigned int age, size_t *n)
+{
+	u32 *list = malloc(run->s.r.units * sizeof(*list));
+	size_t i;
+
+	*n = 0;
+	for (i = 0; list && i < run->s.r.units; i++) {
+		if (run->age[i] < age)
+			list[(*n)++] = i;
+	}
+	return list;
+}
+
+/*
+ * A unit of age A is touched for the last time in the A-th round from the end; the
+ * oldest not at all.  With two ages the hot half is touched in both of two rounds.
+ * With more, the last round is not followed by an aging: only four generations are
+ * kept, the youngest stays empty, and a fold would mix the two oldest ages.
+ */
 static void age_rounds(struct run *run)
 {
+	unsigned int ages = nr_ages(run), rounds = ages > 2 ? ages - 1 : ROUNDS, round;
 	size_t n;
-	u32 *hot = list_where(run->age, run->s.r.units, 0, &n);
-	int round;
+	u32 *list;
 
 	phase("aging");
 	lab_age(&run->s.lab, true);
 	show_gens(run, "after the first aging");
-	for (round = 0; round < ROUNDS; round++) {
-		stage_touch(&run->s, hot, n, false);
+	for (round = 0; round < rounds; round++) {
+		list = younger_than(run, ages > 2 ? ages - 1 - round : 1, &n);
+		stage_touch(&run->s, list, n, false);
+		free(list);
+		if (ages > 2 && round == rounds - 1)
+			break;
 		lab_age(&run->s.lab, true);
-		show_gens(run, "after touching the hot half and aging");
+		show_gens(run, "after touching the younger ones and aging");
 		lab_log(&run->s.lab, round);
 	}
-	free(hot);
 }
 
 /* Units that are absent now and were not before left in this step */
@@ -152,24 +274,63 @@ static size_t take_ranks(struct run *run, unsigned int step)
 	return left;
 }
 
+/* The "-" command, for the oldest generations that it may take from */
+static void evict_by_command(struct run *run, u64 pages)
+{
+	struct lab *lab = &run->s.lab;
+	const struct lru_gen_node *node;
+	int err;
+
+	lab_read(lab, false);
+	node = run->s.r.nid < 0 ? &lab->info.node[0] : lru_gen_node(&lab->info, run->s.r.nid);
+	if (!node)
+		mmg_broken("lru_gen does not list node %d", run->s.r.nid);
+	err = lru_gen_evict(lab->id, node->nid, lru_gen_max_seq(node) - 2, 200, pages);
+	if (err)
+		mmg_fail("evicting %llu pages by command: %s", (unsigned long long)pages,
+			 strerror(-err));
+}
+
+static void ask_back(struct run *run, u64 pages)
+{
+	u64 bytes = pages * run->s.r.page_size, now;
+	u64 stock = 64 * run->s.r.page_size;	/* charged ahead on a CPU */
+
+	switch (run->p->how) {
+	case BY_COMMAND:
+		evict_by_command(run, pages);
+		break;
+	case BY_HIGH:
+		/* the write reclaims until the group is below, or gives up */
+		now = memcg_read(&run->s.lab.cg, "memory.current");
+		memcg_write(&run->s.lab.cg, "memory.high", "%llu",
+			    (unsigned long long)(now - bytes - stock));
+		memcg_write(&run->s.lab.cg, "memory.high", "max");
+		break;
+	default:
+		memcg_reclaim(&run->s.lab.cg, bytes, NULL);
+	}
+}
+
 static void reclaim_in_steps(struct run *run)
 {
 	struct region *r = &run->s.r;
 	size_t cold = 0, left = 0, i, target;
-	unsigned int step;
-	u64 bytes;
+	/* memory.high stops within a per-CPU stock of charges of where it was set */
+	unsigned int step, tries, max_tries = run->p->how == BY_HIGH ? 4 : 1;
 
 	for (i = 0; i < r->units; i++)
 		cold += run->age[i] != 0;
-	run->steps = cold < STEPS ? cold : STEPS;
+	/* steps that end where an age ends */
+	i = STEPS - STEPS % (nr_ages(run) - 1);
+	run->steps = cold < i ? cold : i;
 	phase("reclaiming");
 	for (step = 1; step <= run->steps; step++) {
 		target = cold * step / run->steps;
-		if (left < target) {
-			bytes = (target - left) * r->unit * r->page_size;
-			memcg_reclaim(&run->s.lab.cg, bytes, NULL);
+		for (tries = 0; left < target && tries < max_tries; tries++) {
+			ask_back(run, (target - left) * r->unit);
+			left = take_ranks(run, step);
 		}
-		left = take_ranks(run, step);
 	}
 	for (i = 0; i < r->units; i++) {
 		if (!run->rank[i])
@@ -196,6 +357,7 @@ static void measure(struct run *run)
 			   .nr_ranks = run->steps + 1 };
 
 	run->auc = order_auc(&o);
+	run->somers_d = order_somers_d(&o);
 	run->hot = order_count(&o, 0);
 	run->cold = o.n - run->hot;
 	run->hot_evicted = order_evicted(&o, 0);
@@ -213,7 +375,8 @@ static void experiment(struct run *run, const struct params *p, bool walk)
 	set_up(run);
 	/* after the fault-in: switching while the group is busy trips kernels up to 6.12 */
 	lab_set_walk(walk);
-	age_rounds(run);
+	if (!p->folded)
+		age_rounds(run);
 	reclaim_in_steps(run);
 	measure(run);
 	phase("tearing down");
@@ -248,6 +411,7 @@ static double run_control(const struct params *p)
 static void report(const struct run *run)
 {
 	mmg_metric("auc", run->auc);
+	mmg_metric("somers_d", run->somers_d);
 	mmg_metric("hot", run->hot);
 	mmg_metric("cold", run->cold);
 	mmg_metric("hot_evicted", run->hot_evicted);
@@ -267,35 +431,44 @@ static void order_case(const struct mmg_case *c)
 	lab_require(region_bytes(p));
 	experiment(&run, p, true);
 	report(&run);
-	if (!p->host)
+	/* one control for each kind of memory is enough */
+	if (!p->host && !p->divide)
 		control = run_control(p);
 	snprintf(text, sizeof(text), "AUC %.3f, hot %zu and cold %zu of %zu each evicted", run.auc,
 		 run.hot_evicted, run.cold_evicted, run.cold);
-	if (!p->host)
+	if (p->ages)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 ", Somers' D %.3f over %u ages", run.somers_d, p->ages);
+	if (!isnan(control))
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 ", AUC %.3f with the walk off", control);
 	if ((run.hot_evicted + run.cold_evicted) * 2 < run.cold)
-		mmg_fail("memory.reclaim of the cold half evicted hot %zu and cold %zu of %zu each",
+		mmg_fail("asked for the cold half: hot %zu and cold %zu of %zu each evicted",
 			 run.hot_evicted, run.cold_evicted, run.cold);
-	if (!(run.auc >= AUC_GOOD))
+	if (!(run.auc >= AUC_GOOD) || (p->ages && !(run.somers_d >= SOMERS_GOOD)))
 		mmg_fail("%s to the %s: %s", blind(run.auc) ? "blind" : "misordered", who, text);
 	mmg_pass("%s's order kept: %s", who, text);
 }
 
-static const struct params guest_4k = { .backing = BACK_ANON };
-static const struct params guest_thp = { .backing = BACK_THP };
-static const struct params guest_shmem = { .backing = BACK_SHMEM };
-static const struct params host_4k = { .backing = BACK_ANON, .host = true };
-static const struct params host_thp = { .backing = BACK_THP, .host = true };
-static const struct params host_shmem = { .backing = BACK_SHMEM, .host = true };
+#define CASE(name_, ...) { .name = name_, .fn = order_case, \
+	.arg = &(const struct params){ __VA_ARGS__ } }
 
 static const struct mmg_case cases[] = {
-	{ .name = "anon-4k", .fn = order_case, .arg = &guest_4k },
-	{ .name = "anon-thp", .fn = order_case, .arg = &guest_thp },
-	{ .name = "shmem", .fn = order_case, .arg = &guest_shmem },
-	{ .name = "host-anon-4k", .fn = order_case, .arg = &host_4k },
-	{ .name = "host-anon-thp", .fn = order_case, .arg = &host_thp },
-	{ .name = "host-shmem", .fn = order_case, .arg = &host_shmem },
+	CASE("anon-4k", .backing = BACK_ANON),
+	CASE("anon-thp", .backing = BACK_THP),
+	CASE("shmem", .backing = BACK_SHMEM),
+	CASE("host-anon-4k", .backing = BACK_ANON, .host = true),
+	CASE("host-anon-thp", .backing = BACK_THP, .host = true),
+	CASE("host-shmem", .backing = BACK_SHMEM, .host = true),
+	CASE("four-ages", .ages = 4, .divide = 2),
+	CASE("host-four-ages", .ages = 4, .divide = 2, .host = true),
+	CASE("folded", .folded = true, .divide = 4),
+	CASE("host-folded", .folded = true, .divide = 4, .host = true),
+	CASE("blocks", .blocks = true, .fault_seed = 3, .divide = 4),
+	CASE("random-faults", .fault_seed = 1, .divide = 4),
+	CASE("backward-faults", .fault_seed = BACKWARDS, .divide = 4),
+	CASE("by-command", .how = BY_COMMAND, .divide = 4),
+	CASE("by-memory-high", .how = BY_HIGH, .divide = 4),
 };
 
 static const struct mmg_test test = {

@@ -114,7 +114,8 @@ static void flush_own_tlb(void)
 	size_t bytes = 600 * base_page(), i;
 
 	if (!p) {
-		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		/* shared: a forked helper must not be charged for copies */
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED)
 			mmg_broken("mmap: %s", strerror(errno));
 		madvise(p, bytes, MADV_NOHUGEPAGE);
@@ -169,9 +170,13 @@ static u64 node_free(int nid)
 
 int region_node(void)
 {
-	int nid, best = -1, nodes = 0;
+	static int best = -2;
+	int nid, nodes = 0;
 	u64 most = 0, have;
 
+	/* once: the regions of one case, and of its helpers, belong together */
+	if (best != -2)
+		return best;
 	for (nid = 0; nid < 64; nid++) {
 		have = node_free(nid);
 		nodes += have > 0;
@@ -180,7 +185,9 @@ int region_node(void)
 			best = nid;
 		}
 	}
-	return nodes > 1 ? best : -1;
+	if (nodes < 2)
+		best = -1;
+	return best;
 }
 
 void region_bind(void *mem, size_t bytes, int nid)
@@ -914,6 +921,8 @@ void worker_start(struct worker *w, worker_fn fn, void *state)
 {
 	int to[2], from[2];
 
+	flush_own_tlb();
+	region_node();
 	if (pipe(to) || pipe(from))
 		mmg_broken("pipe: %s", strerror(errno));
 	fflush(NULL);

@@ -4,7 +4,7 @@
  * mmgate-guards: 1d4832becdc2 mm: multi-gen LRU: use {ptep,pmdp}_clear_young_notify()
  * mmgate-guards: 4ef9e5bb5d5c KVM: Move MMU notifier's mmu_lock acquisition into common helper
  * mmgate-machines: default npt-off tdp-mmu-off
- * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG debugfs tracefs root CONFIG_IDLE_PAGE_TRACKING
+ * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG debugfs tracefs root
  * mmgate-modules: kvm
  * mmgate-timeout: 120
  *

@@ -113,9 +113,9 @@ static GHashTable *list_with_git(const char *tree, GError **err)
 	git_dir = repo ? g_strdup("--no-optional-locks") : g_strdup_printf("--git-dir=%s", scratch);
 	work = g_strdup_printf("--work-tree=%s", tree);
 	{
-		const char *plain[] = { "git", "-C", tree, git_dir, "ls-files", "-z", "-co",
-					"--exclude-standard", NULL };
 		/* a distribution's tree may ignore all of its top level, where it keeps its packaging */
+		const char *plain[] = { "git", "-C", tree, git_dir, "ls-files", "-z", "-co",
+					"--exclude-standard", "-x", "!/*", NULL };
 		const char *lent[] = { "git", "-C", tree, git_dir, work, "ls-files", "-z", "-o",
 				       "--exclude-standard", "-x", "!/*", NULL };
 
@@ -135,8 +135,7 @@ static GHashTable *list_with_git(const char *tree, GError **err)
 			g_autofree char *full = g_build_filename(tree, p, NULL);
 			struct stat st;
 
-			if (!*p || (!repo && is_leftover(p)) || lstat(full, &st) ||
-			    S_ISDIR(st.st_mode))
+			if (!*p || is_leftover(p) || lstat(full, &st) || S_ISDIR(st.st_mode))
 				continue;
 			g_hash_table_replace(files, g_strdup(p),
 					     g_strdup_printf("%lld %lld.%09ld",
@@ -576,7 +575,7 @@ static void on_make_line(const char *line, void *data)
 	const char *word;
 
 	if (!p->error && (strstr(line, " error: ") || strstr(line, "undefined reference") ||
-			  strstr(line, "ERROR:") || strstr(line, "fatal error:")))
+			  strstr(line, "ERROR:") || strstr(line, "No rule to make target")))
 		p->error = mmg_clean(line, -1, 300);
 	/* "  CC      mm/vmscan.o" */
 	if (line[0] != ' ' || line[1] != ' ' || !g_ascii_isupper(line[2]))

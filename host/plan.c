@@ -4,6 +4,7 @@
  */
 #include "plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -180,6 +181,14 @@ GPtrArray *plan_make(const GPtrArray *catalog, const GPtrArray *globs, const GPt
 	return NULL;
 }
 
+int plan_scale(bool tcg)
+{
+	const char *s = g_getenv("MMGATE_TIMEOUT_SCALE");
+	int n = s ? CLAMP(atoi(s), 1, 100) : 1;
+
+	return tcg ? n * 3 : n;
+}
+
 int plan_timeout(const struct boot_plan *bp)
 {
 	int secs = 120;
@@ -306,7 +315,8 @@ static bool add_modules(GPtrArray *files, GString *plan, const struct boot_plan 
 	return true;
 }
 
-static void add_tests(GPtrArray *files, GString *plan, const struct boot_plan *bp, const char *built)
+static void add_tests(GPtrArray *files, GString *plan, const struct boot_plan *bp, const char *built,
+		      int scale)
 {
 	guint i, j;
 
@@ -316,7 +326,8 @@ static void add_tests(GPtrArray *files, GString *plan, const struct boot_plan *b
 		char *file = g_strdup_printf("%s_test", p->test->name);
 		char *src = g_build_filename(built, file, NULL);
 
-		g_string_append_printf(plan, "test %s %d /%s", p->test->name, p->test->timeout, dst);
+		g_string_append_printf(plan, "test %s %d /%s", p->test->name, p->test->timeout * scale,
+				       dst);
 		for (j = 0; j < p->cases->len; j++)
 			g_string_append_printf(plan, " -c %s", (char *)p->cases->pdata[j]);
 		g_string_append_c(plan, '\n');
@@ -367,14 +378,12 @@ GPtrArray *plan_files(const struct boot_plan *bp, const struct kernel *k, const 
 		add_setup(plan, bp->machine);
 		if (cli->seed)
 			g_string_append_printf(plan, "env MMGATE_SEED=%" G_GUINT64_FORMAT "\n", cli->seed);
-		if (g_getenv("MMGATE_TIMEOUT_SCALE"))
-			g_string_append_printf(plan, "env MMGATE_TIMEOUT_SCALE=%s\n",
-					       g_getenv("MMGATE_TIMEOUT_SCALE"));
+		g_string_append_printf(plan, "env MMGATE_TIMEOUT_SCALE=%d\n", plan_scale(!kvm_accel));
 		/* extra lines stand in place of the tests, which then are only there for their modules */
 		if (extra)
 			g_string_append(plan, extra);
 		else
-			add_tests(files, plan, bp, built);
+			add_tests(files, plan, bp, built, plan_scale(!kvm_accel));
 		add_file(files, g_strdup("mmgate/plan"), NULL, g_string_free(plan, FALSE), 0644, false);
 	} else {
 		g_string_free(plan, TRUE);

@@ -24,6 +24,8 @@ struct boot_plan {
 GPtrArray *plan_make(const GPtrArray *catalog, const GPtrArray *globs, const GPtrArray *machines,
 		     GError **err);
 void boot_plan_free(gpointer boot_plan);
+/* What time limits are multiplied by: 3 under TCG, times MMGATE_TIMEOUT_SCALE */
+int plan_scale(bool tcg);
 /* Seconds for one boot with all of its tests */
 int plan_timeout(const struct boot_plan *bp);
 

@@ -391,7 +391,7 @@ static bool prepare(struct boot *b, GError **err)
 	vm->machine = b->plan->machine;
 	vm->accel = a;
 	vm->dir = g_strdup(b->dir);
-	vm->timeout = r->s->cli->timeout ?: plan_timeout(b->plan) * (strcmp(a->name, "tcg") ? 1 : 3);
+	vm->timeout = r->s->cli->timeout ?: plan_timeout(b->plan) * plan_scale(!strcmp(a->name, "tcg"));
 	vm->append = plan_append(b->plan, k, !strcmp(a->name, "tcg"), r->s->cli->verbose > 1);
 	vm->ended = on_vm_ended;
 	vm->data = b;

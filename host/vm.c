@@ -6,6 +6,8 @@
  */
 #include "vm.h"
 
+#include "plan.h"
+
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -34,12 +36,11 @@
 /* Wide enough for hours: G_USEC_PER_SEC is an int */
 #define USEC ((gint64)G_USEC_PER_SEC)
 
-/* Seconds; multiplied by SLOW under TCG, and by MMGATE_TIMEOUT_SCALE */
+/* Seconds; multiplied by plan_scale() */
 #define BOOT_LIMIT 60
 #define SILENT_LIMIT 20			/* no word on the console since power-on */
 #define BEAT_LIMIT 20			/* PID 1 beats once a second */
 #define OFF_LIMIT 15			/* from goodbye to power-off */
-#define SLOW 3
 
 enum channel { CONSOLE, KTAP, ARTIFACTS, CONTROL, QMP, CHANNELS };
 
@@ -71,10 +72,7 @@ static double since(const struct vm *vm)
 
 static int scale(const struct vm *vm)
 {
-	const char *s = g_getenv("MMGATE_TIMEOUT_SCALE");
-	int n = s ? CLAMP(atoi(s), 1, 100) : 1;
-
-	return strcmp(vm->accel->name, "tcg") ? n : n * SLOW;
+	return plan_scale(!strcmp(vm->accel->name, "tcg"));
 }
 
 /* ---- the command line ---- */

@@ -5,6 +5,7 @@
  * mmgate-guards: bd74fdaea146 mm: multi-gen LRU: support page table walks
  * mmgate-machines: default numa-fake2 npt-off tdp-mmu-off numa-balancing thp-always disk-swap
  * mmgate-quick: default numa-fake2
+ * mmgate-quick-cases: anon-* shmem host-anon-* host-shmem
  * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG CONFIG_SWAP debugfs root
  * mmgate-modules: kvm zram
  * mmgate-timeout: 120

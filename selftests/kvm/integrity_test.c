@@ -6,7 +6,7 @@
  * mmgate-machines: default npt-off tdp-mmu-off numa-fake2
  * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG CONFIG_SWAP debugfs root
  * mmgate-modules: kvm zram
- * mmgate-timeout: 180
+ * mmgate-timeout: 400
  *
  * Each word of the guest's memory says which page it is in, which word it is and which
  * round wrote it.  The vCPU rewrites half of the pages a round and checks all of them,
@@ -523,18 +523,21 @@ static const struct params two = { .backing = BACK_ANON, .vcpus = 2 };
 static const struct params logged = { .backing = BACK_ANON, .dirty_log = true };
 static const struct params logged_shmem = { .backing = BACK_SHMEM, .dirty_log = true };
 
+/* Swapping on a busy host without KVM hardware: far beyond the seconds it takes else */
+#define SLOW(name_, ...) { .name = name_, .timeout_s = 120, __VA_ARGS__ }
+
 static const struct mmg_case cases[] = {
-	{ .name = "anon-4k", .fn = reclaim_case, .arg = &anon },
-	{ .name = "anon-thp", .fn = reclaim_case, .arg = &thp },
-	{ .name = "shmem", .fn = reclaim_case, .arg = &shmem },
-	{ .name = "two-vcpus", .fn = reclaim_case, .arg = &two },
-	{ .name = "dirty-log", .fn = dirty_log_case, .arg = &logged },
-	{ .name = "dirty-log-shmem", .fn = dirty_log_case, .arg = &logged_shmem },
+	SLOW("anon-4k", .fn = reclaim_case, .arg = &anon),
+	SLOW("anon-thp", .fn = reclaim_case, .arg = &thp),
+	SLOW("shmem", .fn = reclaim_case, .arg = &shmem),
+	SLOW("two-vcpus", .fn = reclaim_case, .arg = &two),
+	SLOW("dirty-log", .fn = dirty_log_case, .arg = &logged),
+	SLOW("dirty-log-shmem", .fn = dirty_log_case, .arg = &logged_shmem),
 	{ .name = "discard", .fn = discard_case, .arg = &anon },
 	{ .name = "discard-thp", .fn = discard_case, .arg = &still_thp },
 	{ .name = "fork", .fn = fork_case, .arg = &anon },
 	{ .name = "fork-thp", .fn = fork_case, .arg = &still_thp },
-	{ .name = "migrate", .fn = migrate_case, .arg = &anon },
+	SLOW("migrate", .fn = migrate_case, .arg = &anon),
 };
 
 static const struct mmg_test test = {

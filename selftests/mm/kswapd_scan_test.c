@@ -3,7 +3,7 @@
  * mmgate-about: kswapd wakes when it must, frees up to high, scans no more than it frees, sleeps
  * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
  * mmgate-machines: small-zones no-normal memoryless
- * mmgate-needs: a filesystem on a device; hugetlb pages make it quick
+ * mmgate-needs: CONFIG_EXT4_FS CONFIG_VIRTIO_BLK CONFIG_HUGETLBFS /mnt/data
  * mmgate-timeout: 60
  *
  * A file larger than what is free is read once, through the page cache.  It is a

@@ -5,7 +5,7 @@
  * mmgate-machines: default numa-fake2 numa-fake4 numa-fake8 numa-uneven small-zones
  * mmgate-machines: no-normal memoryless movable one-zone
  * mmgate-quick: default numa-fake2 small-zones
- * mmgate-needs: /proc/zoneinfo /proc/sys/vm/lowmem_reserve_ratio
+ * mmgate-needs: CONFIG_NUMA_EMU /proc/zoneinfo /proc/sys/vm/lowmem_reserve_ratio
  * mmgate-timeout: 60
  *
  * For a zone i and an allocation that may use zones up to j, the kernel keeps

@@ -3,7 +3,7 @@
  * mmgate-about: nodes without memory: who serves them, what they show, what is refused
  * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
  * mmgate-machines: memoryless dimm
- * mmgate-needs: a node without memory
+ * mmgate-needs: CONFIG_NUMA CONFIG_MIGRATION
  * mmgate-timeout: 60
  *
  * Machine memoryless makes such nodes by QEMU's topology, with CPUs; on machine

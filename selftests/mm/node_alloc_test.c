@@ -3,7 +3,7 @@
  * mmgate-about: pages come from the node and the zone that policy and zonelists name
  * mmgate-guards: the order of zonelists and fallback (mm/page_alloc.c, build_all_zonelists)
  * mmgate-machines: numa-uneven memoryless movable small-zones
- * mmgate-needs: CONFIG_NUMA; hugetlb pages make it quick
+ * mmgate-needs: CONFIG_NUMA CONFIG_MIGRATION CONFIG_HUGETLBFS
  * mmgate-timeout: 90
  *
  * Each policy places a few MiB and every page is looked up. For the fallback

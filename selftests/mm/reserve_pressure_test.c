@@ -3,7 +3,7 @@
  * mmgate-about: memory that fits higher up leaves the reserve of a low zone alone
  * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
  * mmgate-machines: small-zones no-normal numa-fake2 memoryless movable
- * mmgate-needs: /proc/zoneinfo /proc/sys/vm/lowmem_reserve_ratio swap; a disk for the page cache
+ * mmgate-needs: CONFIG_SWAP CONFIG_ZRAM CONFIG_HUGETLBFS CONFIG_TRANSPARENT_HUGEPAGE CONFIG_EXT4_FS
  * mmgate-timeout: 240
  *
  * Two experiments, each with several kinds of memory:

@@ -3,7 +3,7 @@
  * mmgate-about: the files that count a zone's and a node's pages agree with each other
  * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
  * mmgate-machines: small-zones numa-uneven memoryless movable
- * mmgate-needs: /proc/zoneinfo /proc/buddyinfo; /proc/pagetypeinfo needs root
+ * mmgate-needs: CONFIG_NUMA CONFIG_COMPACTION /proc/zoneinfo /proc/buddyinfo /proc/pagetypeinfo
  * mmgate-timeout: 60
  *
  * /proc/zoneinfo, /proc/buddyinfo, /proc/pagetypeinfo, /proc/meminfo and each

@@ -3,7 +3,7 @@
  * mmgate-about: reserves, watermarks and zonelists follow memory that comes and goes
  * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
  * mmgate-machines: movable dimm
- * mmgate-needs: CONFIG_NUMA CONFIG_MEMORY_HOTPLUG CONFIG_MEMORY_HOTREMOVE CONFIG_ACPI_HOTPLUG_MEMORY
+ * mmgate-needs: CONFIG_NUMA CONFIG_MEMORY_HOTPLUG CONFIG_MEMORY_HOTREMOVE
  * mmgate-timeout: 120
  *
  * Memory blocks go offline and come back, into ZONE_MOVABLE and into a kernel

@@ -24,7 +24,7 @@
 #endif
 
 #define ROUNDS	3
-#define SAMPLE	16384		/* pages asked one by one: more would take minutes to say the same */
+#define SAMPLE	16384		/* pages asked one by one; more would only take longer */
 #define PRESENT	0x8000000000000000ull
 
 struct region {

@@ -115,6 +115,7 @@ static const struct option_row {
 
 #define NR_ROWS G_N_ELEMENTS(rows)
 #define KEY_BASE 1000
+#define MAX_REPEAT 10000
 
 static void *field(struct cli *cli, const struct option_row *r)
 {
@@ -225,6 +226,10 @@ static bool check_values(const struct cli *cli, GError **err)
 	static const char *const accels[] = { "auto", "kvm", "tcg", NULL };
 	static const char *const archs[] = { "x86_64", "arm64", NULL };
 
+	if (cli->repeat > MAX_REPEAT) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--repeat takes at most %d, not %d", MAX_REPEAT, cli->repeat);
+		return false;
+	}
 	return one_of("accel", cli->accel, accels, err) && one_of("arch", cli->arch, archs, err);
 }
 

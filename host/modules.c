@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <libkmod.h>
 #include <string.h>
+#include <syslog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +110,8 @@ GPtrArray *modules_resolve(const struct kernel *k, const char *const *names, GPt
 
 		g_free(index);
 		ctx = there ? kmod_new(k->modules, no_config) : NULL;
+		if (ctx)	/* its own lines on stderr: what is wrong we say ourselves, once */
+			kmod_set_log_priority(ctx, LOG_EMERG);
 		/* Maps the indexes; one that is empty (no modules.builtin) makes it fail, not the look-ups */
 		if (ctx)
 			kmod_load_resources(ctx);

@@ -259,11 +259,18 @@ bool vm_command(struct vm *vm, GError **err)
 
 /* ---- ends ---- */
 
-static void put_log(int fd, const char *buf, ssize_t n)
+/* Evidence that could not be kept is no evidence: the VM is ended */
+static void put_log(struct vm *vm, int fd, const char *buf, ssize_t n)
 {
-	/* a full disk shows when the results are written: nothing is to be done here */
-	if (fd >= 0 && write(fd, buf, n) < 0)
+	ssize_t done = fd < 0 ? 0 : write(fd, buf, n);
+	char *why;
+
+	if (done == n)
 		return;
+	why = g_strdup_printf("cannot write its logs in %s: %s", vm->dir,
+			      done < 0 ? g_strerror(errno) : "is the disk full?");
+	vm_stop(vm, "lost", why);
+	g_free(why);
 }
 
 static char *find_line(const GString *text, const char *needle)
@@ -644,7 +651,7 @@ static void take_ktap(struct vm *vm, const char *buf, ssize_t n)
 		vm_stop(vm, "lost", "the guest sent more than 64 MiB of results: ended");
 		return;
 	}
-	put_log(vm->p->tap_log, buf, n);
+	put_log(vm, vm->p->tap_log, buf, n);
 	ktap_feed(vm->ktap, buf, n);
 }
 
@@ -662,7 +669,7 @@ static void take_console(struct vm *vm, const char *buf, ssize_t n)
 		/* NULs would end the text for whoever reads it as a string */
 		for (i = 0; i < n; i++)
 			g_string_append_c(p->console, buf[i] ?: ' ');
-		put_log(p->console_log, buf, n);
+		put_log(vm, p->console_log, buf, n);
 	}
 }
 
@@ -679,7 +686,7 @@ static void take(struct vm *vm, enum channel c, const char *buf, ssize_t n)
 		break;
 	case ARTIFACTS:
 		if (p->artifact_bytes + n <= ARTIFACTS_MAX)
-			put_log(p->spool, buf, n);
+			put_log(vm, p->spool, buf, n);
 		else if (p->artifact_bytes <= ARTIFACTS_MAX)
 			g_string_append(vm->trouble, "the tests left more than 256 MiB of artifacts: the rest is lost\n");
 		p->artifact_bytes += n;

@@ -27,6 +27,7 @@ usage_error() {
 @test "an empty value" { usage_error "empty word" --kernel ""; }
 @test "a number that is none" { usage_error "whole number" --repeat many; }
 @test "a number out of range" { usage_error "whole number" --jobs 0; }
+@test "more repeats than anybody waits for" { usage_error "at most" --repeat 1000000; }
 @test "no such architecture" { usage_error "sparc" --arch sparc; }
 @test "no such accelerator" { usage_error "auto, kvm, tcg" --accel hvf; }
 @test "a word that belongs nowhere" { usage_error "takes no word" run now; }

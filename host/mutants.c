@@ -107,13 +107,10 @@ static GPtrArray *mutant_files(const GPtrArray *words, GError **err)
 }
 
 /* Load all that are for this kernel and make each one's edits; any that does not fit is an error */
-static bool load_mutants(struct hunt *h, GError **err)
+static bool load_mutants(struct hunt *h, const GPtrArray *files, GError **err)
 {
-	g_autoptr(GPtrArray) files = mutant_files(h->cli->args, err);
 	unsigned int bad = 0, other = 0;
 
-	if (!files)
-		return false;
 	h->mutants = g_ptr_array_new_with_free_func(mutant_free);
 	for (guint i = 0; i < files->len; i++) {
 		struct edit_script *s = edit_script_load(files->pdata[i], err);
@@ -758,11 +755,14 @@ static bool hunt(struct hunt *h, GError **err)
 
 int verb_mutants(struct cli *cli, GError **err)
 {
+	/* a wrong name is said before a kernel's source is fetched */
+	g_autoptr(GPtrArray) files = mutant_files(cli->args, err);
 	struct hunt h = { .cli = cli };
 	int status = MMG_EXIT_BROKEN;
 
-	h.src = source_from_cli(cli, NULL, err);
-	if (h.src && load_mutants(&h, err)) {
+	if (files)
+		h.src = source_from_cli(cli, NULL, err);
+	if (h.src && load_mutants(&h, files, err)) {
 		if (cli->dry_run) {
 			status = dry_run(&h);
 		} else if (hunt(&h, err)) {

@@ -35,6 +35,7 @@ usage_error() {
 @test "a machine outside configs" { usage_error "no machine" --machine ../../etc/passwd; }
 @test "no test fits" { usage_error "no test fits" --test 'nope/*'; }
 @test "--out that exists" { usage_error "exists" --out "$BATS_TEST_TMPDIR"; }
+@test "no such mutant" { usage_error "no mutant fits 'nope'" mutants nope; }
 @test "no such list" { usage_error "list 'foo'" list foo; }
 @test "a folder without results" { usage_error "run.json" report "$BATS_TEST_TMPDIR"; }
 @test "bisect says 129 for usage" {

@@ -313,12 +313,30 @@ static void ask_back(struct run *run, u64 pages)
 	}
 }
 
+/* Is a swap device in use that writes in the background, so not zram? */
+static bool swap_writes_later(void)
+{
+	char *text = mmg_read_file("/proc/swaps", NULL), *line;
+	bool later = false;
+
+	for (line = text; line && (line = strchr(line, '\n')); ) {
+		line++;
+		later |= *line && strncmp(line, "/dev/zram", strlen("/dev/zram"));
+	}
+	free(text);
+	return later;
+}
+
 static void reclaim_in_steps(struct run *run)
 {
 	struct region *r = &run->s.r;
 	size_t cold = 0, left = 0, i, target;
-	/* memory.high stops within a per-CPU stock of charges of where it was set */
-	unsigned int step, tries, max_tries = run->p->how == BY_HIGH ? 4 : 1;
+	/*
+	 * memory.high stops within a per-CPU stock of charges of where it was set; a step
+	 * on a disk is credited with pages that the one before sent out
+	 */
+	bool again = run->p->how == BY_HIGH || swap_writes_later();
+	unsigned int step, tries, max_tries = again ? 4 : 1;
 
 	for (i = 0; i < r->units; i++)
 		cold += run->age[i] != 0;
@@ -419,6 +437,17 @@ static void report(const struct run *run)
 	mmg_metric("cold_evicted", run->cold_evicted);
 }
 
+/*
+ * A page that is still being written is not reclaimed yet, so reclaim goes on: with
+ * few huge pages it has sent all of them before the first cold one is gone, the
+ * host's memory and the guest's alike.
+ */
+static void require_prompt_swap(const struct params *p)
+{
+	if (p->backing == BACK_THP && swap_writes_later())
+		mmg_skip("swap is on a disk: all huge pages are sent before one is gone; use zram");
+}
+
 static void order_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
@@ -430,6 +459,7 @@ static void order_case(const struct mmg_case *c)
 	if (!p->host)
 		guest_require();
 	lab_require(region_bytes(p));
+	require_prompt_swap(p);
 	experiment(&run, p, true);
 	report(&run);
 	/* one control for each kind of memory is enough */

@@ -289,6 +289,16 @@ static void prepare_thp(const struct pressure *p)
 	}
 }
 
+static bool has_zone(const struct zoneinfo *zi, int index)
+{
+	size_t i;
+
+	for (i = 0; i < zi->nr_zones; i++)
+		if (zi->zones[i].managed && zi->zones[i].index == index)
+			return true;
+	return false;
+}
+
 /* The node to watch, -1 for all of them */
 static int aim_at_node(const struct pressure *p, const struct zoneinfo *zi, int aim)
 {
@@ -305,6 +315,9 @@ static int aim_at_node(const struct pressure *p, const struct zoneinfo *zi, int 
 		if (zi->zones[i].managed && zi->zones[i].index > aim)
 			mmg_skip("aims at Normal, and %s has pages above that here",
 				 zi->zones[i].name);
+	/* pipes cannot be reclaimed: with little beside them the kernel rightly OOM-kills */
+	if (p->kind == FILL_PIPE && !has_zone(zi, aim))
+		mmg_skip("pipes aim at Normal, which is empty here: the rest is too small for them");
 	if (!p->bound)
 		return -1;
 	one = node_set_of(node);

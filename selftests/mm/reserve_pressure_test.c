@@ -317,7 +317,7 @@ static int aim_at_node(const struct pressure *p, const struct zoneinfo *zi, int 
 				 zi->zones[i].name);
 	/* pipes cannot be reclaimed: with little beside them the kernel rightly OOM-kills */
 	if (p->kind == FILL_PIPE && !has_zone(zi, aim))
-		mmg_skip("pipes aim at Normal, which is empty here: the rest is too small for them");
+		mmg_skip("pipes aim at Normal, which is empty here: the rest is too small");
 	if (!p->bound)
 		return -1;
 	one = node_set_of(node);

@@ -212,7 +212,7 @@ int results_judge(json_t *run)
 
 bool results_save(json_t *run, const char *dir, GError **err)
 {
-	char *text = json_dumps(run, JSON_INDENT(1) | JSON_SORT_KEYS), *path, *line;
+	char *text = json_dumps(run, JSON_INDENT(1)), *path, *line;
 	bool ok;
 
 	if (!text) {

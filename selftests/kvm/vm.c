@@ -749,7 +749,7 @@ void lab_destroy(struct lab *lab)
 	if (err)
 		mmg_broken("leaving %s: %s", lab->cg.dir, strerror(-err));
 	if (rmdir(lab->cg.dir))
-		mmg_info("%s stays for now: %s", lab->cg.dir, strerror(errno));
+		mmg_info("%s could not be removed: %s", lab->cg.dir, strerror(errno));
 }
 
 void lab_read(struct lab *lab, bool full)

@@ -894,6 +894,7 @@ static noreturn void power_off(void)
 
 int main(void)
 {
+	long long born = now_ms();
 	struct utsname uts;
 	FILE *plan = NULL;
 	bool ports;
@@ -914,7 +915,8 @@ int main(void)
 		power_off();
 	}
 	uname(&uts);
-	say(control, "hello 1 %s", uts.release);
+	/* the kernel's clock: how long it took to come here, and when this is said */
+	say(control, "hello 1 %s %lld %lld", uts.release, born, now_ms());
 	envs[nr_envs++] = (char *)"PATH=" PATHS;
 	envs[nr_envs++] = (char *)"HOME=/root";
 	envs[nr_envs++] = (char *)"MMGATE_VM=1";

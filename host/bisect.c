@@ -96,7 +96,7 @@ static int test_tree(struct cli *cli, struct source *src, GError **err)
 				   .label = commit };
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
 	struct suite s = { .cli = cli, .kernels = kernels, .tests = cli->tests,
-			   .machines = cli->machines, .repeat = cli->repeat, .verb = "bisect" };
+			   .machines = cli->machines, .repeat = MAX(cli->repeat, 1), .verb = "bisect" };
 	struct build_result *b = kernel_build(&spec, err);
 	struct kernel *k = b ? kernel_from_build(cli, src, b, commit, NULL, err) : NULL;
 	g_autofree char *dir = NULL;
@@ -111,7 +111,7 @@ static int test_tree(struct cli *cli, struct source *src, GError **err)
 	if (run && num(run, "exit") == MMG_EXIT_INTERRUPTED)
 		mmg_set_error(err, MMG_EXIT_INTERRUPTED, "interrupted");
 	else if (run)
-		status = judge(commit, run, cli->repeat);
+		status = judge(commit, run, MAX(cli->repeat, 1));
 	if (run && !cli->no_history)
 		history_add(run, NULL);
 	json_decref(run);

@@ -132,7 +132,6 @@ struct cli *cli_new(void)
 			*(GPtrArray **)field(cli, &rows[i]) = g_ptr_array_new_with_free_func(g_free);
 	cli->args = g_ptr_array_new_with_free_func(g_free);
 	cli->command = g_ptr_array_new_with_free_func(g_free);
-	cli->repeat = 1;
 	return cli;
 }
 

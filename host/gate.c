@@ -872,7 +872,7 @@ static int run_gate(struct cli *cli, const struct gate *g, const GPtrArray *kern
 		.cli = cli, .kernels = (GPtrArray *)kernels, .verb = "gate",
 		.tests = cli->tests->len ? cli->tests : g->tests,
 		.machines = cli->machines->len ? cli->machines : g->machines,
-		.repeat = MAX(cli->repeat, g->repeat),
+		.repeat = cli->repeat ?: MAX(g->repeat, 1),
 	};
 	g_autofree char *dir = NULL;
 	int status = MMG_EXIT_BROKEN;
@@ -900,6 +900,7 @@ int verb_gate(struct cli *cli, GError **err)
 	struct side base = { 0 }, patched = { 0 };
 	GPtrArray *kernels = NULL;
 	int status = MMG_EXIT_BROKEN;
+	const char *source = NULL;
 	struct gate *g;
 
 	if (!cli->args->len || cli->args->len > 2) {
@@ -910,13 +911,16 @@ int verb_gate(struct cli *cli, GError **err)
 	g = gate_load(cli->args->pdata[0], err);
 	if (!g)
 		return MMG_EXIT_USAGE;
+	if (cli->args->len > 1)
+		source = cli->args->pdata[1];
+	else if (cli->kernels->len == 1 && g_str_has_prefix(cli->kernels->pdata[0], "debian-source:"))
+		source = cli->kernels->pdata[0];
 	if (g->arch && strcmp(g->arch, cli_arch(cli)))
 		mmg_set_error(err, MMG_EXIT_USAGE, "gate %s is for %s", g->name, g->arch);
-	else if (cli->kernels->len)
+	else if (cli->kernels->len && !source)
 		kernels = kernels_prebuilt(cli, &base, &patched, err);
 	else
-		kernels = kernels_from_source(cli, g, cli->args->len > 1 ? cli->args->pdata[1] : NULL,
-					      &base, &patched, err);
+		kernels = kernels_from_source(cli, g, source, &base, &patched, err);
 	if (kernels) {
 		json_t *out = gate_json(g, &base, &patched, kernels);
 

@@ -212,7 +212,7 @@ static json_t *run_on(const struct hunt *h, struct kernel *k, const char *name, 
 	g_autofree char *out = g_build_filename(h->dir, name, NULL);
 	g_autofree char *dir = NULL;
 	struct suite s = { .cli = h->cli, .kernels = kernels, .tests = tests, .machines = machines,
-			   .repeat = h->cli->repeat, .verb = "mutants", .out = out };
+			   .repeat = MAX(h->cli->repeat, 1), .verb = "mutants", .out = out };
 
 	g_ptr_array_add(kernels, k);
 	if (!mmg_mkdirs(out, err))

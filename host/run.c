@@ -231,7 +231,7 @@ static bool check_usage(const struct cli *cli, GError **err)
 int verb_run(struct cli *cli, GError **err)
 {
 	struct suite s = { .cli = cli, .tests = cli->tests, .machines = cli->machines,
-			   .repeat = cli->repeat, .verb = "run" };
+			   .repeat = MAX(cli->repeat, 1), .verb = "run" };
 	char *dir = NULL;
 	int status = MMG_EXIT_BROKEN;
 	json_t *run;

@@ -116,7 +116,8 @@ json_t *run_new(const struct cli *cli, const char *verb, const GPtrArray *kernel
 						   uts.machine, "cpus", (int)g_get_num_processors(),
 						   "memory_mib", (json_int_t)meminfo_mib("MemTotal:")));
 	json_object_set_new(run, "seed", json_integer(cli->seed ?: 1));
-	json_object_set_new(run, "options", json_pack("{s:i, s:o, s:o, s:o}", "repeat", cli->repeat,
+	json_object_set_new(run, "options", json_pack("{s:i, s:o, s:o, s:o}", "repeat",
+						      MAX(cli->repeat, 1),
 						      "require", strings(cli->require), "tests",
 						      strings(cli->tests), "machines",
 						      strings(cli->machines)));
@@ -195,6 +196,11 @@ static json_t *boot_json(struct boot *b)
 		      !strcmp(vm->state, "goodbye"), "ended", now, "duration_s", vm->duration_s,
 		      "hello_s", vm->hello_s, "ready_s", vm->ready_s, "goodbye_s", vm->goodbye_s,
 		      "artifacts", strings(vm->artifacts), "events", vm->events);
+	if (vm->kernel_s > 0) {
+		json_object_set_new(o, "qemu_s", json_real(vm->qemu_s));
+		json_object_set_new(o, "firmware_s", json_real(vm->firmware_s));
+		json_object_set_new(o, "kernel_s", json_real(vm->kernel_s));
+	}
 	set_str(o, "initramfs_sha256", b->initramfs_sha);
 	set_str(o, "append", vm->append);
 	json_object_set_new(o, "qemu", strings(vm->argv));
@@ -652,6 +658,7 @@ json_t *suite_run(const struct suite *s, char **dir, GError **err)
 	if (!r.dir)
 		goto out;
 	r.json = run_new(s->cli, s->verb, s->kernels);
+	json_object_set_new(json_object_get(r.json, "options"), "repeat", json_integer(s->repeat));
 	for (guint i = 0; i < r.accels->len; i++)
 		if (r.accels->pdata[i])
 			run_set_accel(r.json, r.accels->pdata[i]);

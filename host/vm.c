@@ -550,6 +550,21 @@ static void event(struct vm *vm, const char *what, const char *name)
 							    name, "at_s", since(vm)));
 }
 
+/*
+ * What came before PID 1, told apart by the guest's own clock: it began with the kernel.
+ * No figure of the guest's is taken that the host's clock does not leave room for.
+ */
+static void before_init(struct vm *vm, const char *line)
+{
+	double room = vm->hello_s - vm->qemu_s;
+	guint born, now;
+
+	if (sscanf(line, "hello 1 %*s %u %u", &born, &now) != 2 || born > now || now / 1e3 > room)
+		return;
+	vm->kernel_s = born / 1e3;
+	vm->firmware_s = room - now / 1e3;
+}
+
 static void control_line(struct vm *vm, char *line)
 {
 	struct vm_private *p = vm->p;
@@ -558,6 +573,7 @@ static void control_line(struct vm *vm, char *line)
 	if (g_str_has_prefix(line, "hello ") && !p->hello) {
 		p->hello = true;
 		vm->hello_s = since(vm);
+		before_init(vm, line);
 		event(vm, "hello", "");
 	} else if (!strcmp(line, "ready")) {
 		vm->ready_s = since(vm);
@@ -587,6 +603,7 @@ static void qmp_line(struct vm *vm, const char *line)
 	data = json_object_get(m, "data");
 	e = json_object_get(m, "error");
 	if (json_object_get(m, "QMP")) {
+		vm->qemu_s = since(vm);
 		qmp_say(vm, json_pack("{s:s}", "execute", "qmp_capabilities"));
 	} else if (id && e) {
 		control_say(vm, "reply %d refused: %s\n", abs(id),

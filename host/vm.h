@@ -44,6 +44,8 @@ struct vm {
 	char *reason;
 	struct ktap *ktap;
 	double hello_s, ready_s, goodbye_s, duration_s;
+	/* until QEMU's monitor spoke; from there to the kernel's first moment; from there to PID 1 */
+	double qemu_s, firmware_s, kernel_s;
 	GPtrArray *argv;		/* the QEMU command line */
 	GPtrArray *artifacts;
 	char *console;			/* its whole text, bounded */

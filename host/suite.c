@@ -36,6 +36,7 @@ struct suite_run {
 	guint next;
 	int alive, finished, tests_total, tests_done;
 	bool stopped;			/* on_case had enough */
+	gint64 began;
 	GError *err;
 };
 
@@ -312,6 +313,20 @@ static void take_results(struct boot *b)
 	}
 }
 
+static void set_duration(struct suite_run *r)
+{
+	json_object_set_new(r->json, "duration_s",
+			    json_real((g_get_monotonic_time() - r->began) / 1e6));
+}
+
+/* What there is so far, so that a run which is killed outright has not been for nothing */
+static bool save_so_far(struct suite_run *r, GError **err)
+{
+	set_duration(r);
+	results_judge(r->json);
+	return results_save(r->json, r->dir, err);
+}
+
 static void on_vm_ended(struct vm *vm, void *data)
 {
 	struct boot *b = data;
@@ -325,6 +340,7 @@ static void on_vm_ended(struct vm *vm, void *data)
 	if (strcmp(vm->state, "goodbye") && strcmp(vm->state, "stopped"))
 		status_note("%s on %s: %s: %s", ((struct kernel *)r->s->kernels->pdata[b->kernel])->label,
 			    b->plan->machine->name, vm->state, vm->reason);
+	save_so_far(r, NULL);
 }
 
 static void on_case(struct ktap *k, json_t *result)
@@ -622,16 +638,13 @@ static bool get_ready(struct suite_run *r, GError **err)
 	return true;
 }
 
-/* Where the run ended, so that nothing is lost: judged, saved, listed in the history */
-static json_t *wrap_up(struct suite_run *r, gint64 began, GError **err)
+/* Where the run ended: judged, saved, listed in the history */
+static json_t *wrap_up(struct suite_run *r, GError **err)
 {
 	bool all = r->finished == (int)r->boots->len && !mmg_interrupted();
-	char *base = g_path_get_basename(r->dir);
 
-	set_str(r->json, "id", base);
-	g_free(base);
 	json_object_set_new(r->json, "complete", json_boolean(all || r->stopped));
-	json_object_set_new(r->json, "duration_s", json_real((g_get_monotonic_time() - began) / 1e6));
+	set_duration(r);
 	if (!known_apply(r->json, err))
 		return NULL;
 	results_judge(r->json);
@@ -640,10 +653,10 @@ static json_t *wrap_up(struct suite_run *r, gint64 began, GError **err)
 
 json_t *suite_run(const struct suite *s, char **dir, GError **err)
 {
-	struct suite_run r = { .s = s };
-	gint64 began = g_get_monotonic_time();
+	struct suite_run r = { .s = s, .began = g_get_monotonic_time() };
 	GPtrArray *catalog = catalog_load(err);
 	json_t *run = NULL;
+	char *base;
 
 	*dir = NULL;
 	r.boots = g_ptr_array_new_with_free_func(boot_free);
@@ -662,7 +675,12 @@ json_t *suite_run(const struct suite *s, char **dir, GError **err)
 	for (guint i = 0; i < r.accels->len; i++)
 		if (r.accels->pdata[i])
 			run_set_accel(r.json, r.accels->pdata[i]);
+	base = g_path_get_basename(r.dir);
+	set_str(r.json, "id", base);
+	g_free(base);
 	make_boots(&r);
+	if (!save_so_far(&r, err))
+		goto out;
 	if (!host_boots(&r, err))
 		goto out;
 	run_boots(&r);
@@ -670,7 +688,7 @@ json_t *suite_run(const struct suite *s, char **dir, GError **err)
 		g_propagate_error(err, r.err);
 		goto out;
 	}
-	run = wrap_up(&r, began, err);
+	run = wrap_up(&r, err);
 	if (run)
 		*dir = g_strdup(r.dir);
 out:

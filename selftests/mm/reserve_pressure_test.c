@@ -326,15 +326,15 @@ static int aim_at_node(const struct pressure *p, const struct zoneinfo *zi, int 
 	return node;
 }
 
-/* Take most of the upper zones quickly, on each node that is watched */
-static size_t hog(const struct watch *w, const struct zoneinfo *zi)
+/* Take the upper zones but for @left bytes quickly, on each node that is watched */
+static size_t hog(const struct watch *w, const struct zoneinfo *zi, size_t left)
 {
 	size_t took = 0;
 	int i;
 
 	for (i = 0; i < w->nr; i++) {
 		const struct zi_zone *z = zoneinfo_zone(zi, w->zone[i].node, w->zone[i].index);
-		unsigned long spare = LEFT / mm_page_size() + z->high;
+		unsigned long spare = left / mm_page_size() + z->high;
 
 		if (w->zone[i].protected || z->free <= spare)
 			continue;
@@ -395,7 +395,8 @@ static void ratio_one(const struct mmg_case *c)
 	aim = aim_of(&zi, p->kind);
 	node = aim_at_node(p, &zi, aim);
 	watch_start(&w, &zi, node, aim, ratio);
-	hogged = hog(&w, &zi);
+	/* what cannot be reclaimed needs more beside it that can be, or small nodes rightly OOM-kill */
+	hogged = hog(&w, &zi, p->kind == FILL_PIPE ? LEFT + 2 * PAST : LEFT);
 	settle();
 	zoneinfo_free(&zi);
 	mm_zoneinfo(&zi);

@@ -396,7 +396,7 @@ static const struct bench benches[] = {
 	{ "randread", "random reads beside a device that needs DMA32, with and without the reserve",
 	  randread_tests, NULL, 5, randread_columns, randread_figures, NULL },
 	{ "residency", "which pages are in memory, asked in bulk and page by page", residency_tests, NULL,
-	  1, residency_columns, residency_figures, NULL },
+	  3, residency_columns, residency_figures, NULL },
 	{ "boot", "where the time of a run goes", boot_tests, boot_machines, 3, boot_columns,
 	  boot_figures, boot_show },
 };

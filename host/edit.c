@@ -196,9 +196,8 @@ static const char *const script_keys[] = {
 	"about", "room", "kernels", "arch", "notice", "survives", NULL
 };
 
-/* Every key of @group must be in @known: a misspelt one would silently change the edit */
-static bool check_keys(GKeyFile *kf, const char *path, const char *group,
-		       const char *const *known, GError **err)
+bool conf_keys_known(GKeyFile *kf, const char *path, const char *group, const char *const *known,
+		     GError **err)
 {
 	g_auto(GStrv) keys = g_key_file_get_keys(kf, group, NULL, NULL);
 
@@ -227,7 +226,7 @@ static struct edit *edit_read(GKeyFile *kf, const char *path, const char *group,
 {
 	struct edit *e;
 
-	if (!check_keys(kf, path, group, edit_keys, err))
+	if (!conf_keys_known(kf, path, group, edit_keys, err))
 		return NULL;
 	e = g_new0(struct edit, 1);
 	e->where = g_strdup_printf("%s [%s]", path, group);
@@ -280,7 +279,7 @@ static bool script_read(GKeyFile *kf, const char *path, struct edit_script *s, G
 			return false;
 		}
 	}
-	if (!check_keys(kf, path, "mutant", script_keys, err))
+	if (!conf_keys_known(kf, path, "mutant", script_keys, err))
 		return false;
 	s->about = g_key_file_get_string(kf, "mutant", "about", NULL);
 	s->room = g_key_file_get_string(kf, "mutant", "room", NULL);

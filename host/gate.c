@@ -303,23 +303,6 @@ static void read_list(GKeyFile *kf, const char *group, const char *key, GPtrArra
 			g_ptr_array_add(to, g_strdup(*l));
 }
 
-static bool known_keys(GKeyFile *kf, const char *path, const char *group, const char *const *known,
-		       GError **err)
-{
-	g_auto(GStrv) keys = g_key_file_get_keys(kf, group, NULL, NULL);
-
-	for (char **k = keys; k && *k; k++) {
-		if (!g_strv_contains(known, *k)) {
-			g_autofree char *all = g_strjoinv(", ", (char **)known);
-
-			mmg_set_error(err, MMG_EXIT_USAGE, "%s [%s] has an unknown key %s; known: %s",
-				      path, group, *k, all);
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool read_metric(GKeyFile *kf, const char *path, const char *group, struct gate *g,
 			GError **err)
 {
@@ -327,7 +310,7 @@ static bool read_metric(GKeyFile *kf, const char *path, const char *group, struc
 	g_autofree char *better = g_key_file_get_string(kf, group, "better", NULL);
 	struct gate_metric *m;
 
-	if (!known_keys(kf, path, group, known, err))
+	if (!conf_keys_known(kf, path, group, known, err))
 		return false;
 	m = g_new0(struct gate_metric, 1);
 	g_ptr_array_add(g->metrics, m);
@@ -348,7 +331,7 @@ static bool gate_read(GKeyFile *kf, const char *path, struct gate *g, GError **e
 	};
 	g_auto(GStrv) groups = g_key_file_get_groups(kf, NULL);
 
-	if (!known_keys(kf, path, "gate", known, err))
+	if (!conf_keys_known(kf, path, "gate", known, err))
 		return false;
 	for (char **n = groups; *n; n++) {
 		if (g_str_has_prefix(*n, "metric ")) {

@@ -70,6 +70,12 @@ struct edit_script {
 	GPtrArray *edits;
 };
 
+/*
+ * Every key of @group in @path must be in @known, NULL-terminated: a misspelt one would
+ * silently change what is meant; false with *@err
+ */
+bool conf_keys_known(GKeyFile *kf, const char *path, const char *group, const char *const *known,
+		     GError **err);
 /* Read configs/mutants/@file; unknown keys and groups are errors; NULL with *@err */
 struct edit_script *edit_script_load(const char *file, GError **err);
 /* Read the groups "edit ..." of @kf into @edits; @path for errors */

@@ -406,6 +406,12 @@ int mem_block_read(int id, struct mem_block *block)
 		return n;
 	block->online = !strcmp(buf, "online");
 	block->node = block_node(dir);
+	/*
+	 * A block that is just coming has no node yet, and asking for its zones then goes
+	 * through NODE_DATA(NUMA_NO_NODE): valid_zones_show() of 6.12 died of that here.
+	 */
+	if (block->node < 0 && !block->online && !access(NODE_DIR, F_OK))
+		return 0;
 	snprintf(path, sizeof(path), "%s/valid_zones", dir);
 	if (read_line(path, block->valid, sizeof(block->valid)) > 0) {
 		n = strcspn(block->valid, " ");

@@ -30,7 +30,6 @@
 #define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
 #define SCALE		"/proc/sys/vm/watermark_scale_factor"
 #define BYTES		(2 * MIB)
-#define MAX_NODES	64
 
 static long ratio[ZI_MAX_ZONES];	/* as read before the first step */
 static int looks;
@@ -310,7 +309,7 @@ struct dimm {
 	const char *state;	/* how its memory is brought online */
 };
 
-/* Blocks that were not there before; -1 while there are none */
+/* A block that was not there before, once it has a node; -1 while there is none */
 static int new_block(const struct mem_block *before, int nr)
 {
 	struct mem_block *now;
@@ -320,7 +319,7 @@ static int new_block(const struct mem_block *before, int nr)
 		for (k = 0; k < nr; k++)
 			if (before[k].id == now[i].id)
 				break;
-		if (k == nr)
+		if (k == nr && now[i].node >= 0)
 			found = now[i].id;
 	}
 	free(now);

@@ -22,7 +22,6 @@
 #include "mm_util.h"
 
 #define BYTES		(2 * MIB)
-#define MAX_NODES	64
 #define NODE_DIR	"/sys/devices/system/node"
 
 static struct node_set possible, online, memory, cpus, empty;
@@ -43,33 +42,6 @@ static void need_empty(void)
 	read_states();
 	if (!node_set_count(&empty))
 		mmg_skip("every online node has memory; use machine memoryless or dimm");
-}
-
-static char *map(size_t bytes)
-{
-	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED)
-		mmg_broken("mapping %zu MiB: %s", bytes / MIB, strerror(errno));
-	madvise(at, bytes, MADV_NOHUGEPAGE);
-	return at;
-}
-
-static void touch(char *at, size_t bytes, long *count)
-{
-	unsigned long page = mm_page_size();
-	size_t i, nr = bytes / page;
-	int *where = calloc(nr, sizeof(*where));
-
-	for (i = 0; i < nr; i++)
-		at[i * page] = 1;
-	memset(count, 0, sizeof(*count) * MAX_NODES);
-	if (!where || node_of_pages(at, nr, where))
-		mmg_broken("asking where the pages are failed");
-	for (i = 0; i < nr; i++)
-		if (where[i] >= 0 && where[i] < MAX_NODES)
-			count[where[i]]++;
-	free(where);
 }
 
 /* sysfs, the zones and the node's own meminfo must say the same */
@@ -221,8 +193,8 @@ static void served_by_nearest(const struct mmg_case *c)
 		if (node_run_on(n))
 			continue;
 		nearest(n, &near);
-		at = map(BYTES);
-		touch(at, BYTES, count);
+		at = mm_map(BYTES);
+		mm_touch(at, BYTES, count);
 		munmap(at, BYTES);
 		judged++;
 		for (k = 0; k < MAX_NODES; k++)
@@ -243,7 +215,7 @@ static void served_by_nearest(const struct mmg_case *c)
 static void policy_refused(const struct mmg_case *c)
 {
 	static const enum node_policy policies[] = { NODE_PREFERRED, NODE_BIND, NODE_INTERLEAVE };
-	char *at = map(BYTES);
+	char *at = mm_map(BYTES);
 	size_t i;
 	int ret;
 
@@ -277,7 +249,7 @@ static void policy_mixed(const struct mmg_case *c)
 	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n))
 		last = n;
 	for (i = 0; i < ARRAY_SIZE(policies); i++) {
-		char *at = map(BYTES), text[64];
+		char *at = mm_map(BYTES), text[64];
 
 		mixed = empty;
 		node_set_add(&mixed, last);
@@ -287,7 +259,7 @@ static void policy_mixed(const struct mmg_case *c)
 				 last, strerror(-ret));
 		if (node_get_policy(&policy, &got))
 			mmg_broken("asking for the policy failed");
-		touch(at, BYTES, count);
+		mm_touch(at, BYTES, count);
 		munmap(at, BYTES);
 		node_set_policy(NODE_DEFAULT, NULL);
 		node_set_text(&got, text, sizeof(text));
@@ -321,8 +293,8 @@ static void numa_counts(const struct mmg_case *c)
 			if (k >= MAX_NODES || vmstat_read(path, &before[k]))
 				mmg_broken("reading %s failed", path);
 		}
-		at = map(BYTES);
-		touch(at, BYTES, count);
+		at = mm_map(BYTES);
+		mm_touch(at, BYTES, count);
 		for (k = node_set_next(&online, -1); k >= 0; k = node_set_next(&online, k)) {
 			long hit, other;
 

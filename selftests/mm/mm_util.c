@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "mm_util.h"
@@ -255,4 +256,46 @@ void mm_kswapd_nodes(struct node_set *nodes)
 	}
 	if (proc)
 		closedir(proc);
+}
+
+/**
+ * mm_map() - anonymous memory of base pages, not there yet
+ * @bytes:	how much
+ *
+ * Return: its address; a case that cannot have it is broken
+ */
+char *mm_map(size_t bytes)
+{
+	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		mmg_broken("mapping %zu MiB: %s", bytes / MIB, strerror(errno));
+	madvise(at, bytes, MADV_NOHUGEPAGE);
+	return at;
+}
+
+/**
+ * mm_touch() - write to each page of a mapping, and see which nodes they are on
+ * @at:		its address
+ * @bytes:	its size
+ * @count:	MAX_NODES numbers, the pages on each node; a page that went to swap is on none
+ */
+void mm_touch(char *at, size_t bytes, long *count)
+{
+	unsigned long page = mm_page_size();
+	size_t i, nr = bytes / page;
+	int *where = calloc(nr, sizeof(*where));
+
+	for (i = 0; i < nr; i++)
+		at[i * page] = 1;
+	memset(count, 0, sizeof(*count) * MAX_NODES);
+	if (!where || node_of_pages(at, nr, where))
+		mmg_broken("asking where the pages are failed");
+	for (i = 0; i < nr; i++) {
+		if (where[i] >= MAX_NODES)
+			mmg_broken("page %zu is on node %d, beyond this test", i, where[i]);
+		if (where[i] >= 0)
+			count[where[i]]++;
+	}
+	free(where);
 }

@@ -12,6 +12,7 @@
 #include "zoneinfo.h"
 
 #define MIB		(1024UL * 1024)
+#define MAX_NODES	64
 
 /* How the rows of a kernel differ from the formula */
 struct mm_rows {
@@ -30,6 +31,8 @@ void mm_info_rows(const struct zoneinfo *zi);
 unsigned int mm_compare_marks(const struct zoneinfo *zi, unsigned long min_free,
 			      unsigned long scale, unsigned long off_by, char *first, size_t size);
 void mm_kswapd_nodes(struct node_set *nodes);
+char *mm_map(size_t bytes);
+void mm_touch(char *at, size_t bytes, long *count);
 unsigned long mm_number(const char *path);
 unsigned long mm_page_size(void);
 

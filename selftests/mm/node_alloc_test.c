@@ -29,7 +29,6 @@
 #define TAKE		(4 * MIB)
 #define FALL_MOST	(48 * MIB)	/* until a filled node is really full */
 #define FALL_PAGES	256		/* then from the next one */
-#define MAX_NODES	64
 
 static struct node_set memory, cpus;
 
@@ -42,38 +41,6 @@ static void need_nodes(int least)
 			 node_set_count(&memory));
 }
 
-static char *map(size_t bytes)
-{
-	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED)
-		mmg_broken("mapping %zu MiB: %s", bytes / MIB, strerror(errno));
-	madvise(at, bytes, MADV_NOHUGEPAGE);
-	return at;
-}
-
-/* Touch @bytes and count the pages on each node */
-static void touch(char *at, size_t bytes, long *count)
-{
-	unsigned long page = mm_page_size();
-	size_t i, nr = bytes / page;
-	int *where = calloc(nr, sizeof(*where));
-
-	for (i = 0; i < nr; i++)
-		at[i * page] = 1;
-	memset(count, 0, sizeof(*count) * MAX_NODES);
-	if (!where || node_of_pages(at, nr, where))
-		mmg_broken("asking where the pages are failed");
-	for (i = 0; i < nr; i++) {
-		if (where[i] >= MAX_NODES)
-			mmg_broken("page %zu is on node %d, beyond this test", i, where[i]);
-		/* a page that went to swap meanwhile is nowhere */
-		if (where[i] >= 0)
-			count[where[i]]++;
-	}
-	free(where);
-}
-
 static void policy_one(const struct mmg_case *c)
 {
 	const enum node_policy *policy = c->arg;
@@ -83,13 +50,13 @@ static void policy_one(const struct mmg_case *c)
 	need_nodes(2);
 	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
 		struct node_set one = node_set_of(n);
-		char *at = map(BYTES);
+		char *at = mm_map(BYTES);
 		int ret = node_bind_range(at, BYTES, *policy, &one);
 
 		if (ret)
 			mmg_fail("policy %d of node %d was refused: %s", *policy, n,
 				 strerror(-ret));
-		touch(at, BYTES, count);
+		mm_touch(at, BYTES, count);
 		munmap(at, BYTES);
 		judged++;
 		if (count[n] != all)
@@ -102,7 +69,7 @@ static void policy_one(const struct mmg_case *c)
 static void interleave(const struct mmg_case *c)
 {
 	long count[MAX_NODES], all, share;
-	char *at = map(BYTES);
+	char *at = mm_map(BYTES);
 	int n, ret;
 
 	(void)c;
@@ -113,7 +80,7 @@ static void interleave(const struct mmg_case *c)
 	if (ret)
 		mmg_fail("interleaving over the nodes with memory was refused: %s",
 			 strerror(-ret));
-	touch(at, BYTES, count);
+	mm_touch(at, BYTES, count);
 	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n))
 		if (count[n] < share - 1 || count[n] > share + 1)
 			mmg_fail("node %d got %ld of %ld pages, its share is %ld", n, count[n],
@@ -153,8 +120,8 @@ static void local(const struct mmg_case *c)
 
 		if (want < 0 || node_run_on(n))
 			continue;
-		at = map(BYTES);
-		touch(at, BYTES, count);
+		at = mm_map(BYTES);
+		mm_touch(at, BYTES, count);
 		munmap(at, BYTES);
 		judged++;
 		if (count[want] != all)
@@ -189,7 +156,7 @@ static void fill_node(int node)
 /* Pages that came from @full and from @next once @full gave no more; others in @wrong */
 static void fall(int full, int next, long *from_full, long *from_next, long *wrong)
 {
-	char *at = map(FALL_MOST);
+	char *at = mm_map(FALL_MOST);
 	size_t done;
 	long count[MAX_NODES];
 	int k;
@@ -198,7 +165,7 @@ static void fall(int full, int next, long *from_full, long *from_next, long *wro
 	*from_next = 0;
 	*wrong = 0;
 	for (done = 0; done < FALL_MOST && *from_next < FALL_PAGES; done += MIB) {
-		touch(at + done, MIB, count);
+		mm_touch(at + done, MIB, count);
 		for (k = 0; k < MAX_NODES; k++)
 			if (k != full && k != next)
 				*wrong += count[k];
@@ -368,12 +335,12 @@ static void numa_counts(const struct mmg_case *c)
 		struct node_set one = node_set_of(n);
 		const char *where = n == (int)at_home ? "local_node" : "other_node";
 		long count[MAX_NODES], hit, loc, miss;
-		char *at = map(BYTES);
+		char *at = mm_map(BYTES);
 
 		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/numastat", n);
 		if (node_bind_range(at, BYTES, NODE_BIND, &one) || vmstat_read(path, &a))
 			mmg_broken("binding to node %d, or reading %s, failed", n, path);
-		touch(at, BYTES, count);
+		mm_touch(at, BYTES, count);
 		vmstat_read(path, &b);
 		munmap(at, BYTES);
 		hit = vmstat_delta(&a, &b, "numa_hit");

@@ -395,7 +395,7 @@ static void ratio_one(const struct mmg_case *c)
 	aim = aim_of(&zi, p->kind);
 	node = aim_at_node(p, &zi, aim);
 	watch_start(&w, &zi, node, aim, ratio);
-	/* what cannot be reclaimed needs more beside it that can be, or small nodes rightly OOM-kill */
+	/* what cannot be reclaimed needs more beside it that can be, or the OOM killer comes */
 	hogged = hog(&w, &zi, p->kind == FILL_PIPE ? LEFT + 2 * PAST : LEFT);
 	settle();
 	zoneinfo_free(&zi);

@@ -282,6 +282,30 @@ static void check_meminfo(const struct mmg_case *c)
 		 nodes);
 }
 
+/* Counter @name summed over the zones of @node */
+static unsigned long node_sum(const struct zoneinfo *zi, int node, const char *name)
+{
+	unsigned long sum = 0, one;
+	size_t i;
+
+	for (i = 0; i < zi->nr_zones; i++)
+		if (zi->zones[i].node == node && zi_zone_stat(&zi->zones[i], name, &one))
+			sum += one;
+	return sum;
+}
+
+/* A node's own file of counters, the zones read before and after it */
+static void node_file(int node, const char *name, struct vmstat *v)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/%s", node, name);
+	bracket_open();
+	if (vmstat_read(path, v))
+		mmg_skip("no %s: CONFIG_NUMA is needed", path);
+	bracket_close();
+}
+
 /* The counters of a node's zones, summed, in its own vmstat file */
 static void node_vmstat(const struct mmg_case *c)
 {
@@ -297,30 +321,18 @@ static void node_vmstat(const struct mmg_case *c)
 	struct node_set memory;
 	static struct vmstat v;
 	unsigned int compared = 0;
-	char path[96];
-	size_t i, k;
+	size_t k;
 	int n;
 
 	(void)c;
 	if (node_state("has_memory", &memory))
 		mmg_broken("reading the nodes with memory failed");
 	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
-		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/vmstat", n);
-		bracket_open();
-		if (vmstat_read(path, &v))
-			mmg_skip("no %s: CONFIG_NUMA is needed", path);
-		bracket_close();
+		node_file(n, "vmstat", &v);
 		for (k = 0; k < ARRAY_SIZE(names); k++) {
-			unsigned long a = 0, b = 0, one, twin;
+			unsigned long a = node_sum(&before, n, names[k]);
+			unsigned long b = node_sum(&after, n, names[k]), twin;
 
-			for (i = 0; i < before.nr_zones; i++) {
-				if (before.zones[i].node != n)
-					continue;
-				if (zi_zone_stat(&before.zones[i], names[k], &one))
-					a += one;
-				if (zi_zone_stat(&after.zones[i], names[k], &one))
-					b += one;
-			}
 			if (!vmstat_has(&v, names[k]))
 				continue;
 			compared++;
@@ -348,30 +360,18 @@ static void check_numastat(const struct mmg_case *c)
 	struct node_set memory;
 	static struct vmstat v;
 	unsigned int compared = 0;
-	char path[96];
-	size_t i, k;
+	size_t k;
 	int n;
 
 	(void)c;
 	if (node_state("has_memory", &memory))
 		mmg_broken("reading the nodes with memory failed");
 	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
-		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/numastat", n);
-		bracket_open();
-		if (vmstat_read(path, &v))
-			mmg_skip("no %s: CONFIG_NUMA is needed", path);
-		bracket_close();
+		node_file(n, "numastat", &v);
 		for (k = 0; k < ARRAY_SIZE(pairs); k++) {
-			unsigned long a = 0, b = 0, one;
+			unsigned long a = node_sum(&before, n, pairs[k][1]);
+			unsigned long b = node_sum(&after, n, pairs[k][1]);
 
-			for (i = 0; i < before.nr_zones; i++) {
-				if (before.zones[i].node != n)
-					continue;
-				if (zi_zone_stat(&before.zones[i], pairs[k][1], &one))
-					a += one;
-				if (zi_zone_stat(&after.zones[i], pairs[k][1], &one))
-					b += one;
-			}
 			compared++;
 			if (outside(vmstat_get(&v, pairs[k][0]), a, b, 0))
 				mmg_fail("node %d: %s is %lu, its zones' %s were %lu then %lu", n,

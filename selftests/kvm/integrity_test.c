@@ -59,7 +59,7 @@ static void scene(struct stage *s, const struct params *p)
 	lab_require(2 * bytes_of(p));
 	memset(s, 0, sizeof(*s));
 	lab_create(&s->lab, NULL, "integrity");
-	guest_create(&s->guest, vcpus, bytes_of(p));
+	guest_create(&s->guest, vcpus, bytes_of(p), NULL);
 	region_create(&s->r, p->backing, bytes_of(p), 0);
 	s->all = list_all(s->r.units, 0);
 	guest_set_memory(&s->guest, &s->r, 1, p->dirty_log ? KVM_MEM_LOG_DIRTY_PAGES : 0);

@@ -678,7 +678,7 @@ static u64 tenant_fn(void *state, int cmd, u64 arg)
 
 	switch (cmd) {
 	case T_START:
-		guest_create(&t->s.guest, 1, arg);
+		guest_create(&t->s.guest, 1, arg, NULL);
 		region_create(&t->s.r, BACK_ANON, arg, 0);
 		t->s.all = list_all(t->s.r.units, 0);
 		guest_set_memory(&t->s.guest, &t->s.r, 1, 0);

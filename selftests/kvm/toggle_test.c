@@ -406,7 +406,7 @@ static u64 limited_fn(void *state, int cmd, u64 arg)
 
 	switch (cmd) {
 	case L_START:
-		guest_create(&l->s.guest, 1, arg);
+		guest_create(&l->s.guest, 1, arg, NULL);
 		region_create(&l->s.r, BACK_ANON, arg, 0);
 		l->s.all = list_all(l->s.r.units, 0);
 		guest_set_memory(&l->s.guest, &l->s.r, 1, 0);

@@ -13,9 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define JOB_GPA		0x100000000UL		/* 4G: a vCPU's job each 2G */
 #define JOB_STEP	0x80000000UL
-#define MEM_GPA		0x1000000000UL		/* 64G */
 /* the library takes 1/256 of it as memory: room for a static binary and page tables */
 #define EXTRA_PAGES	0x40000
 #define JOB_SLOT	10
@@ -375,32 +373,35 @@ static void guest_fill(struct vm_job *job, u64 unit)
 		TOUCH_WRITE(&p[i], pattern(job->value, unit, i));
 }
 
+void guest_work(struct vm_job *job)
+{
+	u64 base = job->base, stride = job->stride, n = job->n, i;
+
+	guest_flush_tlb();
+	switch (job->op) {
+	case OP_READ:
+		for (i = 0; i < n; i++)
+			TOUCH_READ(base + job->list[i] * stride);
+		break;
+	case OP_WRITE:
+		for (i = 0; i < n; i++)
+			TOUCH_WRITE(base + job->list[i] * stride, job->list[i]);
+		break;
+	case OP_FILL:
+		for (i = 0; i < n; i++)
+			guest_fill(job, job->list[i]);
+		break;
+	case OP_CHECK:
+		for (i = 0; i < n; i++)
+			guest_check(job, job->list[i]);
+		break;
+	}
+}
+
 static void guest_code(struct vm_job *job)
 {
-	u64 i;
-
 	for (;;) {
-		u64 base = job->base, stride = job->stride, n = job->n;
-
-		guest_flush_tlb();
-		switch (job->op) {
-		case OP_READ:
-			for (i = 0; i < n; i++)
-				TOUCH_READ(base + job->list[i] * stride);
-			break;
-		case OP_WRITE:
-			for (i = 0; i < n; i++)
-				TOUCH_WRITE(base + job->list[i] * stride, job->list[i]);
-			break;
-		case OP_FILL:
-			for (i = 0; i < n; i++)
-				guest_fill(job, job->list[i]);
-			break;
-		case OP_CHECK:
-			for (i = 0; i < n; i++)
-				guest_check(job, job->list[i]);
-			break;
-		}
+		guest_work(job);
 		GUEST_SYNC(0);
 	}
 }
@@ -427,7 +428,7 @@ void guest_require(void)
 	close(fd);
 }
 
-static void add_slot(struct guest *g, u32 slot, u64 gpa, void *hva, size_t bytes, u32 flags)
+void guest_add_slot(struct guest *g, u32 slot, u64 gpa, void *hva, size_t bytes, u32 flags)
 {
 	struct kvm_userspace_memory_region m = {
 		.slot = slot, .flags = flags, .guest_phys_addr = gpa,
@@ -438,7 +439,7 @@ static void add_slot(struct guest *g, u32 slot, u64 gpa, void *hva, size_t bytes
 }
 
 /* Guest page tables: 2M entries where the library can make them, it is faster */
-static void map_guest(struct guest *g, u64 gpa, size_t bytes)
+void guest_map(struct guest *g, u64 gpa, size_t bytes)
 {
 #ifdef __x86_64__
 	u64 start = gpa & ~(HUGE_SIZE - 1);
@@ -452,18 +453,18 @@ static void map_guest(struct guest *g, u64 gpa, size_t bytes)
 
 static void add_job(struct guest *g, int v, size_t bytes)
 {
-	u64 gpa = JOB_GPA + v * JOB_STEP;
+	u64 gpa = VM_JOB_GPA + v * JOB_STEP;
 
 	g->job[v] = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (g->job[v] == MAP_FAILED)
 		mmg_broken("mmap of %zu bytes: %s", bytes, strerror(errno));
-	add_slot(g, JOB_SLOT + v, gpa, g->job[v], bytes, 0);
-	map_guest(g, gpa, bytes);
+	guest_add_slot(g, JOB_SLOT + v, gpa, g->job[v], bytes, 0);
+	guest_map(g, gpa, bytes);
 	vcpu_args_set(g->vcpu[v], 1, gpa);
 }
 
-void guest_create(struct guest *g, int nr_vcpus, size_t bytes)
+void guest_create(struct guest *g, int nr_vcpus, size_t bytes, void *code)
 {
 	size_t page = base_page(), pages = bytes / page;
 	size_t job_bytes = (sizeof(struct vm_job) + 4 * pages + page - 1) & ~(page - 1);
@@ -476,8 +477,8 @@ void guest_create(struct guest *g, int nr_vcpus, size_t bytes)
 	if (kvm_selftest_init)
 		kvm_selftest_init();
 	g->nr_vcpus = nr_vcpus;
-	g->vm = __vm_create_with_vcpus(VM_SHAPE_DEFAULT, nr_vcpus, EXTRA_PAGES, guest_code,
-				       g->vcpu);
+	g->vm = __vm_create_with_vcpus(VM_SHAPE_DEFAULT, nr_vcpus, EXTRA_PAGES,
+				       code ? code : (void *)guest_code, g->vcpu);
 	for (v = 0; v < nr_vcpus; v++)
 		add_job(g, v, job_bytes);
 }
@@ -489,7 +490,7 @@ void guest_set_memory(struct guest *g, struct region *r, int nr_slots, u32 flags
 	int i;
 
 	g->r = r;
-	g->gpa = MEM_GPA + offset;
+	g->gpa = VM_MEM_GPA + offset;
 	g->nr_slots = nr_slots;
 	g->slot_flags = flags;
 	for (i = 0; i < nr_slots; i++) {
@@ -497,11 +498,11 @@ void guest_set_memory(struct guest *g, struct region *r, int nr_slots, u32 flags
 		/* an odd border */
 		if (i < nr_slots - 1)
 			n = n > 3 ? n - 3 : n;
-		add_slot(g, MEM_SLOT + i, g->gpa + done * r->page_size,
-			 r->mem + done * r->page_size, n * r->page_size, flags);
+		guest_add_slot(g, MEM_SLOT + i, g->gpa + done * r->page_size,
+			       r->mem + done * r->page_size, n * r->page_size, flags);
 		done += n;
 	}
-	map_guest(g, g->gpa, r->pages * r->page_size);
+	guest_map(g, g->gpa, r->pages * r->page_size);
 }
 
 /*
@@ -856,11 +857,13 @@ void stage_create(struct stage *s, const struct stage_opts *o)
 	s->host = o->host;
 	lab_create(&s->lab, o->parent, o->name ? o->name : "stage");
 	if (!s->host)
-		guest_create(&s->guest, vcpus, bytes);
+		guest_create(&s->guest, vcpus, bytes, o->code);
 	region_create(&s->r, o->backing, bytes, o->offset);
 	s->all = list_all(s->r.units, o->fault_seed);
 	if (!s->host)
 		guest_set_memory(&s->guest, &s->r, o->slots ? o->slots : 1, 0);
+	if (o->prepare)
+		o->prepare(s);
 	lab_enter(&s->lab);
 }
 

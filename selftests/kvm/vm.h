@@ -20,6 +20,10 @@
 #include "runner.h"
 
 #define VM_MAX_VCPUS	4
+#define VM_OTHER_SLOT	200
+/* Where a guest has them: the job of vCPU 0, and the region (less its offset) */
+#define VM_JOB_GPA	0x100000000UL	/* 4G: a vCPU's job each 2G */
+#define VM_MEM_GPA	0x1000000000UL	/* 64G */
 #define HUGE_SIZE	(2UL << 20)
 #define ORDER_K_MAX	16
 
@@ -132,8 +136,9 @@ void guest_require(void);
 /*
  * Create the VM for memory of up to @bytes.  Call it before the process enters
  * the experiment's memcg: what the library allocates is then charged elsewhere.
+ * The vCPUs run @code, with their job as argument, or the usual loop where it is NULL.
  */
-void guest_create(struct guest *g, int nr_vcpus, size_t bytes);
+void guest_create(struct guest *g, int nr_vcpus, size_t bytes, void *code);
 
 /*
  * Make @r the guest's memory, as @nr_slots memslots of about the same size (at
@@ -155,6 +160,13 @@ size_t guest_dirty_log(struct guest *g, u8 *dirty);
 /* Lower level: set up a job, run it in the calling thread */
 void guest_job(struct guest *g, int v, enum vm_op op, const u32 *list, size_t n, u64 value);
 void guest_run(struct guest *g, int v);
+
+/* For guest code: do what the job says, starting with an empty TLB */
+void guest_work(struct vm_job *job);
+/* A memslot of our own, numbers from VM_OTHER_SLOT on */
+void guest_add_slot(struct guest *g, u32 slot, u64 gpa, void *hva, size_t bytes, u32 flags);
+/* Map a range in the guest's page tables, one to one, by 2M entries where they can be had */
+void guest_map(struct guest *g, u64 gpa, size_t bytes);
 
 void guest_destroy(struct guest *g);
 
@@ -239,6 +251,8 @@ struct stage {
  * @slots:	memslots (default 1)
  * @offset:	base pages from a 2M boundary to the region's start
  * @fault_seed:	shuffles the fault order where not 0
+ * @code:	what the vCPUs run, NULL for the usual loop
+ * @prepare:	called once the VM has its memory, before this process enters the group
  */
 struct stage_opts {
 	const char *name;
@@ -250,6 +264,8 @@ struct stage_opts {
 	int slots;
 	size_t offset;
 	u64 fault_seed;
+	void *code;
+	void (*prepare)(struct stage *s);
 };
 
 /* VM, region and group, with this process in it; nothing is touched yet */

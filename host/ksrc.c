@@ -18,7 +18,7 @@
 static const char *const needed[] = {
 	"include/", "scripts/", "tools/arch/", "tools/build/", "tools/include/", "tools/lib/",
 	"tools/scripts/", "tools/testing/kunit/", "tools/testing/selftests/kvm/",
-	"tools/testing/selftests/rseq/",
+	"tools/testing/selftests/rseq/", "tools/testing/selftests/clone3/",
 	"tools/testing/selftests/cgroup/", "tools/testing/selftests/mm/",
 	"tools/testing/selftests/vm/", "arch/x86/include/", "arch/arm64/include/",
 	"arch/riscv/include/", "arch/s390/include/", "arch/loongarch/include/",

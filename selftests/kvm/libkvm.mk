@@ -105,3 +105,36 @@ $(VM_O): vm.c $(STAMP)
 $(TEST_BINS): $(VM_O) $(LIBKVM)
 TEST_DEPS += $(VM_O) $(KVM_OUT)/string_override.o $(LIBKVM)
 TEST_LDFLAGS += $(if $(findstring clang,$(CC)),,-no-pie)
+
+# Upstream's own test of access tracking, as a function for ours to call.  Where this
+# tree has none that knows MGLRU (6.12's does not, 7.2's does), or it does not build, a
+# stub says so.
+UPSTREAM := $(KVM_DIR)/access_tracking_perf_test.c
+UPSTREAM_O := $(KVM_OUT)/upstream/access_tracking.o
+UPSTREAM_C := $(UPSTREAM) $(KVM_DIR)/lib/memstress.c $(KVM_DIR)/lib/lru_gen_util.c \
+	$(wildcard $(KVM_DIR)/lib/$(KVM_ARCH)/memstress.c) \
+	$(wildcard $(KSRC)/tools/testing/selftests/cgroup/lib/cgroup_util.c)
+UPSTREAM_CFLAGS = -Dmain=upstream_main -I$(KSRC)/tools/testing/selftests/cgroup/lib/include
+
+ifneq ($(wildcard $(KVM_DIR)/lib/lru_gen_util.c),)
+$(UPSTREAM_O): $(UPSTREAM_C) libkvm.mk $(STAMP)
+	$(call say,CC,$@)
+	$(Q)rm -rf $(@D) && mkdir -p $(@D)
+	$(Q)echo 'const char *upstream_why_not;' > $(@D)/why_not.c
+	$(Q)cd $(@D) && ( for c in why_not.c $(UPSTREAM_C); do \
+		n=x$$n; $(CC) $(KVM_LIB_CFLAGS) $(UPSTREAM_CFLAGS) -c $$c -o $$n.o || exit 1; \
+		done && $(CC) -r -nostdlib x*.o -o $@ ) 2> log || { \
+		sed -n '/error:/{s/.*error://; s/["\\]//g; s/.*/const char *upstream_why_not = \
+"the access_tracking_perf_test of KSRC does not build:&"; int upstream_main(void) { return 4; }/p; q}' \
+		log > why_not.c; $(CC) -c why_not.c -o $@; }
+else
+$(UPSTREAM_O): libkvm.mk $(STAMP)
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' 'const char *upstream_why_not = "the access_tracking_perf_test of KSRC' \
+		' ages by page_idle only: --ksrc of a later kernel, such as 7.2";' \
+		'int upstream_main(void) { return 4; }' | tr -d '\n' > $(@D)/why_not.c
+	$(Q)$(CC) -c $(@D)/why_not.c -o $@
+endif
+
+$(OUTPUT)/kvm/access_tracking_test: TEST_DEPS := $(UPSTREAM_O) $(TEST_DEPS)
+$(OUTPUT)/kvm/access_tracking_test: $(UPSTREAM_O)

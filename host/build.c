@@ -984,6 +984,19 @@ struct kernel *kernel_from_build(const struct cli *cli, const struct source *src
 	return k;
 }
 
+static int dry_run(const struct build_spec *spec)
+{
+	g_autoptr(GList) files = g_list_sort(g_hash_table_get_keys(spec->overlay),
+					     (GCompareFunc)strcmp);
+
+	printf("source %s (%s) for %s\n", spec->src->name, spec->src->tree, spec->arch);
+	for (guint i = 0; i < spec->fragments->len; i++)
+		printf("fragment %s\n", (char *)spec->fragments->pdata[i]);
+	for (GList *f = files; f; f = f->next)
+		printf("changed %s\n", (char *)f->data);
+	return MMG_EXIT_OK;
+}
+
 int verb_build(struct cli *cli, GError **err)
 {
 	const char *word = cli->args->len ? cli->args->pdata[0] : NULL;
@@ -991,6 +1004,7 @@ int verb_build(struct cli *cli, GError **err)
 	g_autoptr(GHashTable) overlay = overlay_new();
 	struct build_result *r = NULL;
 	struct source *src;
+	bool dry = false;
 
 	if (cli->args->len > 1) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "build takes one source, --tree DIR or "
@@ -1004,9 +1018,12 @@ int verb_build(struct cli *cli, GError **err)
 		spec.src = src;
 		spec.overlay = overlay;
 		spec.label = label;
-		r = kernel_build(&spec, err);
+		dry = cli->dry_run && dry_run(&spec) == MMG_EXIT_OK;
+		r = dry ? NULL : kernel_build(&spec, err);
 	}
 	source_free(src);
+	if (dry)
+		return MMG_EXIT_OK;
 	if (!r)
 		return (*err)->code;
 	status_clear();

@@ -488,7 +488,7 @@ static struct kernel *build_side(const struct cli *cli, const struct source *src
 	return k;
 }
 
-/* Build base and patched from the source that @cli names */
+/* Build base and patched from the source that @cli names; none for a dry run */
 static GPtrArray *kernels_from_source(const struct cli *cli, const struct gate *g, const char *word,
 				      struct side *base, struct side *patched, GError **err)
 {
@@ -504,7 +504,7 @@ static GPtrArray *kernels_from_source(const struct cli *cli, const struct gate *
 	     sides_from_refs(cli, src, base, patched, err) :
 	     sides_by_undo(g, src, base, patched, err);
 	/* the patched one first: it is most likely there already */
-	for (int i = 1; ok && i >= 0; i--) {
+	for (int i = 1; ok && i >= 0 && !cli->dry_run; i--) {
 		struct kernel *k = build_side(cli, src, i ? patched : base, i ? "patched" : "base", err);
 
 		ok = k;
@@ -835,16 +835,34 @@ static int identical(struct cli *cli, const GPtrArray *kernels, json_t *out, GEr
 	return status;
 }
 
-static int dry_run(const struct gate *g, const GPtrArray *kernels, int repeat)
+/* Files that are not the source's own, as " (mm/vmscan.c changed)" */
+static void print_changed(GHashTable *overlay)
 {
-	static const char *const roles[] = { "base", "patched" };
+	g_autoptr(GList) files = overlay ? g_hash_table_get_keys(overlay) : NULL;
+
+	files = g_list_sort(g_steal_pointer(&files), (GCompareFunc)strcmp);
+	for (GList *f = files; f; f = f->next)
+		printf("%s%s%s", f == files ? " (" : ", ", (char *)f->data,
+		       f->next ? "" : " changed)");
+	printf("\n");
+}
+
+static int dry_run(const struct cli *cli, const struct gate *g, const struct side *base,
+		   const struct side *patched)
+{
+	const GPtrArray *tests = cli->tests->len ? cli->tests : g->tests;
+	const GPtrArray *machines = cli->machines->len ? cli->machines : g->machines;
 
 	printf("gate %s: %s\n", g->name, g->about);
-	for (guint i = 0; i < kernels->len; i++)
-		printf("  %-8s %s\n", roles[i], ((struct kernel *)kernels->pdata[i])->image);
-	for (guint i = 0; i < g->tests->len; i++)
-		printf("  test     %s\n", (char *)g->tests->pdata[i]);
-	printf("  runs     %d of each, in turn\n", repeat);
+	printf("  base     %s", base->how);
+	print_changed(base->overlay);
+	printf("  patched  %s", patched->how);
+	print_changed(patched->overlay);
+	for (guint i = 0; i < tests->len; i++)
+		printf("  test     %s\n", (char *)tests->pdata[i]);
+	for (guint i = 0; i < machines->len; i++)
+		printf("  machine  %s\n", (char *)machines->pdata[i]);
+	printf("  runs     %d of each, in turn\n", cli->repeat ?: MAX(g->repeat, 1));
 	return MMG_EXIT_OK;
 }
 
@@ -861,8 +879,6 @@ static int run_gate(struct cli *cli, const struct gate *g, const GPtrArray *kern
 	int status = MMG_EXIT_BROKEN;
 	json_t *run;
 
-	if (cli->dry_run)
-		return dry_run(g, kernels, s.repeat);
 	run = suite_run(&s, &dir, err);
 	if (!run)
 		return MMG_EXIT_BROKEN;
@@ -904,10 +920,13 @@ int verb_gate(struct cli *cli, GError **err)
 		kernels = kernels_prebuilt(cli, &base, &patched, err);
 	else
 		kernels = kernels_from_source(cli, g, source, &base, &patched, err);
-	if (kernels) {
+	if (kernels && cli->dry_run) {
+		status = dry_run(cli, g, &base, &patched);
+		g_ptr_array_unref(kernels);
+	} else if (kernels) {
 		json_t *out = gate_json(g, &base, &patched, kernels);
 
-		if (json_is_true(json_object_get(out, "identical")) && !cli->dry_run)
+		if (json_is_true(json_object_get(out, "identical")))
 			status = identical(cli, kernels, out, err);
 		else
 			status = run_gate(cli, g, kernels, out, err);

@@ -100,8 +100,8 @@ bool edits_apply(GPtrArray *edits, const struct source *src, GHashTable *overlay
 /* Paths a unified diff touches (char *, unique); NULL with *@err where one leaves the tree */
 GPtrArray *patch_paths(const char *patch, gsize len, GError **err);
 /*
- * Apply @series (mbox, patch file, or a folder of patches in name order or by
- * its "series" file) on top of @overlay over @src.  Nothing in it is executed.
+ * Apply @series (mbox, patch file, a folder of patches in name order or by
+ * its "series" file, or an edit file as in configs/mutants, NAME.conf) on top of @overlay over @src.  Nothing in it is executed.
  * *@titles gets the patches' subjects (may be NULL).
  */
 bool series_apply(const char *series, const struct source *src, GHashTable *overlay,
@@ -217,6 +217,28 @@ struct judged {
  * more runs an inconclusive one needs (0: more runs will not help).
  */
 enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, unsigned int *more);
+
+/* ---- judged.c: what was found out before ---- */
+
+struct judged_keys;
+
+/*
+ * Names for what is known of mutants: each holds all that an answer depends on,
+ * the images, the programs that run in the VM (those of @good's selftests), the machines'
+ * files, seed and accelerator.  NULL with *@err.
+ */
+struct judged_keys *judged_keys_new(const struct cli *cli, const struct kernel *good, GError **err);
+void judged_keys_free(struct judged_keys *keys);
+/*
+ * The name of "@tests on @machines, on the image @sha256"; @how: more words that count.
+ * NULL where it cannot be had (no such test, say); g_free() it.
+ */
+char *judged_key(const struct judged_keys *keys, const char *sha256, const GPtrArray *tests,
+		 const GPtrArray *machines, const char *how);
+/* What was kept under @key in the cache (mutants/judged), NULL where nothing was */
+json_t *judged_load(const char *key);
+/* Keep @what under @key, with the time as "judged"; trouble is only said */
+void judged_save(const char *key, json_t *what);
 
 /* ---- gate.c: what a run says about each case ---- */
 

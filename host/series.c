@@ -476,6 +476,21 @@ static bool apply_file(const char *path, const struct source *src, GHashTable *o
 	return true;
 }
 
+/* An edit file, as those of configs/mutants, in place of patches */
+static bool script_apply(const char *file, const struct source *src, GHashTable *overlay,
+			 GPtrArray **titles, GError **err)
+{
+	struct edit_script *s = edit_script_load(file, err);
+	bool ok = s && edits_apply(s->edits, src, overlay, err);
+
+	if (ok && titles) {
+		*titles = g_ptr_array_new_with_free_func(g_free);
+		g_ptr_array_add(*titles, g_strdup(s->about));
+	}
+	edit_script_free(s);
+	return ok;
+}
+
 bool series_apply(const char *series, const struct source *src, GHashTable *overlay,
 		  GPtrArray **titles, GError **err)
 {
@@ -483,6 +498,8 @@ bool series_apply(const char *series, const struct source *src, GHashTable *over
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	bool changed = false;
 
+	if (g_str_has_suffix(series, ".conf"))
+		return script_apply(series, src, overlay, titles, err);
 	if (g_file_test(series, G_FILE_TEST_IS_DIR)) {
 		files = folder_patches(series, err);
 		if (!files)

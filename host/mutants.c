@@ -2,9 +2,13 @@
 /*
  * The verb mutants: break the kernel on purpose, one small edit at a time, and
  * see which tests notice.  A test's pass is worth what it would have caught.
+ *
+ * While one mutant is tested the next one is built.  What was found out is kept (judged.c).
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "gate.h"
@@ -21,13 +25,17 @@ static const char *const fate_names[] = {
 /**
  * struct mutant - one edit script and what became of it
  * @kills:	test name -> "F" (failed), "P" (panic, hang), "S" (splat) or "B" (broken)
+ * @shown:	names of the tests that said something of it
  * @first:	"case on machine: reason" of the first kill, or why it is broken
+ * @judged:	when, where that was in an earlier hunt
+ * @stopped:	its hunt ended at the first kill: tests that came later were not shown it
  */
 struct mutant {
 	struct edit_script *script;
-	GHashTable *overlay, *kills;
+	GHashTable *overlay, *kills, *shown;
 	enum fate fate;
-	char *first, *sha256;
+	char *file, *first, *sha256, *judged;
+	bool stopped;
 	double build_s, test_s;
 	unsigned int cases;
 };
@@ -37,8 +45,13 @@ struct hunt {
 	struct source *src;
 	GPtrArray *mutants;		/* struct mutant * */
 	json_t *base_run;
+	GHashTable *base;		/* seen_collect() of it */
 	struct kernel *good;
+	struct judged_keys *keys;
 	char *dir;
+	bool stop;			/* a mutant's hunt ends at its first kill */
+	GPid ahead;			/* builds the next mutant, 0: nobody does */
+	gint64 began;
 };
 
 static const char *str(const json_t *o, const char *key)
@@ -56,7 +69,10 @@ static void mutant_free(gpointer p)
 	if (m->overlay)
 		g_hash_table_unref(m->overlay);
 	g_hash_table_unref(m->kills);
+	g_hash_table_unref(m->shown);
+	g_free(m->file);
 	g_free(m->first);
+	g_free(m->judged);
 	g_free(m->sha256);
 	g_free(m);
 }
@@ -126,7 +142,9 @@ static bool load_mutants(struct hunt *h, const GPtrArray *files, GError **err)
 		}
 		m = g_new0(struct mutant, 1);
 		m->script = s;
+		m->file = g_strdup(files->pdata[i]);
 		m->fate = FATE_UNSEEN;
+		m->shown = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 		m->kills = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 		m->overlay = overlay_new();
 		g_ptr_array_add(h->mutants, m);
@@ -189,6 +207,7 @@ static GPtrArray *machines_for(const struct hunt *h, const struct mutant *m)
 	return machines;
 }
 
+/* ---- building, and building ahead ---- */
 
 static struct kernel *build(const struct hunt *h, GHashTable *overlay, const char *label,
 			    const char *role, double *seconds, GError **err)
@@ -204,8 +223,80 @@ static struct kernel *build(const struct hunt *h, GHashTable *overlay, const cha
 	return k;
 }
 
+static void ahead_setup(gpointer data)
+{
+	(void)data;
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* the VM goes first: its tests have time limits */
+	if (nice(5) == -1)
+		return;
+}
+
+static void on_ahead_end(GPid pid, int status, gpointer data)
+{
+	struct hunt *h = data;
+
+	(void)status;
+	g_spawn_close_pid(pid);
+	h->ahead = 0;
+}
+
+/*
+ * Build mutant @i in a process of its own, by the verb build; kernel_build()
+ * finds the kernel in the cache then, or says what is wrong.
+ */
+static void build_ahead(struct hunt *h, guint i)
+{
+	g_autoptr(GPtrArray) argv = g_ptr_array_new();
+	const struct mutant *m = i < h->mutants->len ? h->mutants->pdata[i] : NULL;
+	/* this program, also where a newer one has taken its place on disk */
+	const char *words[] = { "/proc/self/exe", "build", "-q", "--offline", "--arch", cli_arch(h->cli), "--tree",
+				h->src->tree, "--series", m ? m->file : NULL };
+
+	if (!m)
+		return;
+	for (size_t w = 0; w < G_N_ELEMENTS(words); w++)
+		g_ptr_array_add(argv, (char *)words[w]);
+	for (guint c = 0; c < h->cli->config->len; c++) {
+		g_ptr_array_add(argv, (char *)"--config");
+		g_ptr_array_add(argv, h->cli->config->pdata[c]);
+	}
+	g_ptr_array_add(argv, NULL);
+	/* without it all goes on, one after the other */
+	if (g_spawn_async(NULL, (char **)argv->pdata, NULL,
+			  G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL |
+			  G_SPAWN_STDERR_TO_DEV_NULL, ahead_setup, NULL, &h->ahead, NULL))
+		g_child_watch_add(h->ahead, on_ahead_end, h);
+	else
+		h->ahead = 0;
+}
+
+/* Wait for the build ahead, or end it where @now or after an interrupt */
+static void ahead_wait(struct hunt *h, bool now)
+{
+	while (h->ahead) {
+		if (now || mmg_interrupted())
+			kill(h->ahead, SIGTERM);
+		g_main_context_iteration(NULL, TRUE);
+	}
+}
+
+/* ---- testing ---- */
+
+/* Go on with a mutant until a case fails that passes on the good kernel */
+static bool want_more(json_t *result, void *data)
+{
+	const struct hunt *h = data;
+	g_autofree char *key = g_strdup_printf("%s@%s", str(result, "name"), str(result, "machine"));
+	const struct seen *b = g_hash_table_lookup(h->base, key);
+
+	return strcmp(str(result, "result"), "fail") || !b || !b->t.pass || b->t.fail ||
+	       b->t.broken;
+}
+
 /* Run @tests on @k; results go to folder @name below the hunt's */
-static json_t *run_on(const struct hunt *h, struct kernel *k, const char *name, GPtrArray *tests,
+static json_t *run_on(struct hunt *h, struct kernel *k, const char *name, GPtrArray *tests,
 		      GPtrArray *machines, GError **err)
 {
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
@@ -214,6 +305,10 @@ static json_t *run_on(const struct hunt *h, struct kernel *k, const char *name, 
 	struct suite s = { .cli = h->cli, .kernels = kernels, .tests = tests, .machines = machines,
 			   .repeat = MAX(h->cli->repeat, 1), .verb = "mutants", .out = out };
 
+	if (h->stop && h->base) {
+		s.on_case = want_more;
+		s.data = h;
+	}
 	g_ptr_array_add(kernels, k);
 	if (!mmg_mkdirs(out, err))
 		return NULL;
@@ -279,6 +374,21 @@ static const char *no_boot(json_t *run)
 	return NULL;
 }
 
+static void count_shown(struct mutant *m, json_t *run)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "cases"), i, o) {
+		const char *name = str(o, "name");
+
+		if (!g_str_has_prefix(name, "boot/") && strcmp(str(o, "result"), "skip"))
+			g_hash_table_add(m->shown, test_of(name));
+	}
+	json_array_foreach(json_object_get(run, "boots"), i, o)
+		m->stopped |= !strcmp(str(o, "state"), "stopped");
+}
+
 /* What passes on the good kernel and does not on the mutant */
 static void count_kills(const struct hunt *h, struct mutant *m, json_t *run)
 {
@@ -321,6 +431,7 @@ static void judge(struct hunt *h, struct mutant *m, json_t *run)
 {
 	const char *boot;
 
+	count_shown(m, run);
 	boot = no_boot(run);
 	if (boot) {
 		/* tried more than once by now: this kernel does not come up, and no test is needed */
@@ -342,49 +453,146 @@ static void judge(struct hunt *h, struct mutant *m, json_t *run)
 	}
 }
 
-/* Build and test one; only an interrupt ends the hunt */
-static bool try_mutant(struct hunt *h, struct mutant *m, GError **err)
-{
-	g_autoptr(GError) e = NULL;
-	g_autoptr(GPtrArray) tests = tests_for(h, m);
-	g_autoptr(GPtrArray) machines = machines_for(h, m);
-	gint64 start;
-	struct kernel *k;
-	json_t *run;
+/* ---- what was found out before ---- */
 
-	k = build(h, m->overlay, m->script->name, "mutant", &m->build_s, &e);
-	if (k && h->good->sha256 && !g_strcmp0(k->sha256, h->good->sha256)) {
-		m->fate = FATE_IDENTICAL;
-		m->first = g_strdup("the image is the good kernel's, byte for byte: the edit is not in it");
-		kernel_free(k);
-		return true;
-	}
-	start = g_get_monotonic_time();
-	run = k && tests->len ? run_on(h, k, m->script->name, tests, machines, &e) : NULL;
-	/* a VM that does not come up may be the host's fault: the mutant's only where it stays so */
+static bool only_broken(const struct mutant *m)
+{
+	GHashTableIter it;
+	gpointer v;
+
+	g_hash_table_iter_init(&it, m->kills);
+	while (g_hash_table_iter_next(&it, NULL, &v))
+		if (strcmp(v, "B"))
+			return false;
+	return g_hash_table_size(m->kills);
+}
+
+/* The words of add_kill() are constants */
+static const char *kill_word(const char *word)
+{
+	static const char *const words[] = { "F", "P", "S", "B" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+		if (!strcmp(words[i], word))
+			return words[i];
+	return NULL;
+}
+
+/* Take over what an earlier hunt found out about the same image, tests and machines */
+static bool recall(struct mutant *m, const char *key)
+{
+	json_t *j = judged_load(key), *v;
+	const char *test;
+	size_t i;
+
+	if (!j)
+		return false;
+	json_object_foreach(json_object_get(j, "kills"), test, v)
+		if (json_is_string(v) && kill_word(json_string_value(v)))
+			add_kill(m, test, kill_word(json_string_value(v)));
+	json_array_foreach(json_object_get(j, "shown"), i, v)
+		g_hash_table_add(m->shown, g_strdup(json_string_value(v)));
+	m->first = *str(j, "reason") ? g_strdup(str(j, "reason")) : NULL;
+	m->judged = g_strdup(str(j, "judged"));
+	m->stopped = json_is_true(json_object_get(j, "stopped"));
+	m->cases = json_integer_value(json_object_get(j, "cases"));
+	m->test_s = json_number_value(json_object_get(j, "test_s"));
+	m->fate = g_hash_table_size(m->kills) ? FATE_KILLED :
+		  m->script->survives ? FATE_EXPLAINED : FATE_SURVIVED;
+	json_decref(j);
+	return true;
+}
+
+static json_t *mutant_json(const struct mutant *m);
+
+/* Keep what later hunts may take over: an answer, not a failure to get one */
+static void keep(const struct mutant *m, const char *key)
+{
+	bool boots = !g_hash_table_contains(m->kills, "boot");
+	json_t *j;
+
+	if ((m->fate != FATE_KILLED && m->fate != FATE_SURVIVED && m->fate != FATE_EXPLAINED) ||
+	    only_broken(m) || (boots && !m->cases))
+		return;
+	j = mutant_json(m);
+	judged_save(key, j);
+	json_decref(j);
+}
+
+/* Run the tests of one, and again where the VM did not come up: that may be the host's fault */
+static json_t *test_mutant(struct hunt *h, const struct mutant *m, struct kernel *k,
+			   GPtrArray *tests, GPtrArray *machines, GError **err)
+{
+	json_t *run = run_on(h, k, m->script->name, tests, machines, err);
+
 	for (int again = 1; run && no_boot(run) && again <= 2 && !mmg_interrupted(); again++) {
 		g_autofree char *name = g_strdup_printf("%s.%d", m->script->name, again);
 
 		json_decref(run);
-		run = run_on(h, k, name, tests, machines, &e);
+		run = run_on(h, k, name, tests, machines, err);
 	}
-	if (run) {
-		m->test_s = (g_get_monotonic_time() - start) / 1e6;
-		m->sha256 = g_strdup(k->sha256);
-		if (json_integer_value(json_object_get(run, "exit")) != MMG_EXIT_INTERRUPTED)
-			judge(h, m, run);
-		json_decref(run);
-	} else if (!e && m->script->survives) {
-		m->fate = FATE_EXPLAINED;
-	} else {
-		m->fate = FATE_BROKEN;
-		m->first = g_strdup(e ? e->message : "no test is named for it");
+	return run;
+}
+
+/* Judge the built mutant @k */
+static void try_kernel(struct hunt *h, struct mutant *m, struct kernel *k, GError **err)
+{
+	g_autoptr(GPtrArray) tests = tests_for(h, m);
+	g_autoptr(GPtrArray) machines = machines_for(h, m);
+	g_autofree char *whole = judged_key(h->keys, k->sha256, tests, machines, "all");
+	g_autofree char *part = h->stop ? judged_key(h->keys, k->sha256, tests, machines, "stop") :
+					  NULL;
+	gint64 start = g_get_monotonic_time();
+	json_t *run;
+
+	m->sha256 = g_strdup(k->sha256);
+	if (h->good->sha256 && !g_strcmp0(k->sha256, h->good->sha256)) {
+		m->fate = FATE_IDENTICAL;
+		m->first = g_strdup("the image is the good kernel's, byte for byte: the edit is not in it");
+		return;
 	}
-	if (k)
+	if (!tests->len) {
+		m->fate = m->script->survives ? FATE_EXPLAINED : FATE_BROKEN;
+		m->first = m->script->survives ? NULL : g_strdup("no test is named for it");
+		return;
+	}
+	if (recall(m, whole) || recall(m, part))
+		return;
+	run = test_mutant(h, m, k, tests, machines, err);
+	if (!run)
+		return;
+	m->test_s = (g_get_monotonic_time() - start) / 1e6;
+	if (json_integer_value(json_object_get(run, "exit")) != MMG_EXIT_INTERRUPTED &&
+	    !mmg_interrupted()) {
+		judge(h, m, run);
+		keep(m, m->stopped ? part : whole);
+	}
+	json_decref(run);
+}
+
+/* Build and test mutant @i; only an interrupt ends the hunt */
+static bool try_mutant(struct hunt *h, guint i, GError **err)
+{
+	struct mutant *m = h->mutants->pdata[i];
+	g_autoptr(GError) e = NULL;
+	struct kernel *k;
+
+	status_set("building %s", m->script->name);
+	ahead_wait(h, false);
+	k = mmg_check_interrupt(&e) ? NULL :
+	    build(h, m->overlay, m->script->name, "mutant", &m->build_s, &e);
+	if (k) {
+		build_ahead(h, i + 1);
+		try_kernel(h, m, k, &e);
 		kernel_free(k);
+	}
 	if (e && e->code == MMG_EXIT_INTERRUPTED) {
 		g_propagate_error(err, g_steal_pointer(&e));
 		return false;
+	}
+	if (e) {
+		m->fate = FATE_BROKEN;
+		m->first = g_strdup(e->message);
 	}
 	return !mmg_check_interrupt(err);
 }
@@ -405,7 +613,8 @@ static bool names_test(const struct mutant *m, const char *test)
 
 static json_t *mutant_json(const struct mutant *m)
 {
-	json_t *kills = json_object(), *notice = json_array();
+	json_t *kills = json_object(), *notice = json_array(), *shown = json_array();
+	g_autoptr(GList) saw = g_list_sort(g_hash_table_get_keys(m->shown), (GCompareFunc)strcmp);
 	g_autoptr(GList) tests = g_list_sort(g_hash_table_get_keys(m->kills), (GCompareFunc)strcmp);
 	bool expected = false;
 
@@ -413,18 +622,24 @@ static json_t *mutant_json(const struct mutant *m)
 		json_object_set_new(kills, t->data, json_string(g_hash_table_lookup(m->kills, t->data)));
 		expected |= names_test(m, t->data);
 	}
+	for (GList *t = saw; t; t = t->next)
+		json_array_append_new(shown, json_string(t->data));
 	for (guint i = 0; i < m->script->notice->len; i++)
 		json_array_append_new(notice, json_string(m->script->notice->pdata[i]));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:f, s:f, s:i, s:s}",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:b, s:s, s:f, s:f, s:i, s:s}",
 			 "name", m->script->name, "about", m->script->about, "room", m->script->room,
 			 "fate", fate_names[m->fate], "reason", m->first ? m->first : "",
 			 "survives", m->script->survives ? m->script->survives : "",
 			 "noticed_as_expected", expected, "kills", kills, "notice", notice,
+			 "shown", shown, "stopped", m->stopped, "judged", m->judged ? m->judged : "",
 			 "build_s", m->build_s, "test_s", m->test_s, "cases", m->cases,
 			 "image_sha256", m->sha256 ? m->sha256 : "");
 }
 
-/* test -> { kills: [...], only: [...] }: "only" are mutants that no other test kills */
+/*
+ * test -> { kills: [...], only: [...] }: "only" are mutants that no other test
+ * kills of those that were shown it; one that was killed and put away says nothing of that.
+ */
 static json_t *tests_json(const struct hunt *h)
 {
 	json_t *tests = json_object();
@@ -444,7 +659,7 @@ static json_t *tests_json(const struct hunt *h)
 			}
 			json_array_append_new(json_object_get(o, "kills"),
 					      json_string(m->script->name));
-			if (g_hash_table_size(m->kills) == 1)
+			if (g_hash_table_size(m->kills) == 1 && !m->stopped)
 				json_array_append_new(json_object_get(o, "only"),
 						      json_string(m->script->name));
 		}
@@ -466,17 +681,17 @@ static unsigned int count_broken_only(const struct hunt *h)
 {
 	unsigned int n = 0;
 
-	for (guint i = 0; i < h->mutants->len; i++) {
-		const struct mutant *m = h->mutants->pdata[i];
-		bool better = false;
-		GHashTableIter it;
-		gpointer v;
+	for (guint i = 0; i < h->mutants->len; i++)
+		n += only_broken(h->mutants->pdata[i]);
+	return n;
+}
 
-		g_hash_table_iter_init(&it, m->kills);
-		while (g_hash_table_iter_next(&it, NULL, &v))
-			better |= strcmp(v, "B");
-		n += g_hash_table_size(m->kills) && !better;
-	}
+static unsigned int count_judged(const struct hunt *h)
+{
+	unsigned int n = 0;
+
+	for (guint i = 0; i < h->mutants->len; i++)
+		n += ((struct mutant *)h->mutants->pdata[i])->judged != NULL;
 	return n;
 }
 
@@ -490,9 +705,11 @@ static json_t *hunt_json(const struct hunt *h)
 		json_array_append_new(list, mutant_json(h->mutants->pdata[i]));
 	for (int f = 0; f <= FATE_UNSEEN; f++)
 		json_object_set_new(fates, fate_names[f], json_integer(count_fate(h, f)));
-	return json_pack("{s:s, s:s, s:s, s:i, s:o, s:f, s:i, s:o, s:o}", "source", h->src->name,
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:f, s:o, s:f, s:i, s:o, s:o}",
+			 "source", h->src->name,
 			 "version", h->src->version, "arch", cli_arch(h->cli), "total",
-			 h->mutants->len, "fates", fates, "score",
+			 h->mutants->len, "judged_before", count_judged(h), "stop_at_first_kill", h->stop,
+			 "duration_s", (g_get_monotonic_time() - h->began) / 1e6, "fates", fates, "score",
 			 judged > explained ? (double)killed / (judged - explained) : 0.0,
 			 "broken_only", count_broken_only(h), "list", list, "tests", tests_json(h));
 }
@@ -522,6 +739,17 @@ static GPtrArray *matrix_columns(const json_t *tests)
 	return cols;
 }
 
+static bool has_word(const json_t *list, const char *word)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, v)
+		if (!strcmp(json_string_value(v), word))
+			return true;
+	return false;
+}
+
 static void print_matrix(const json_t *list, const GPtrArray *cols)
 {
 	const json_t *m;
@@ -529,35 +757,33 @@ static void print_matrix(const json_t *list, const GPtrArray *cols)
 
 	for (guint c = 0; c < cols->len; c++)
 		printf("  %c  %s\n", 'a' + c % 26, (char *)cols->pdata[c]);
-	printf("\n  %-32s ", "F fail  P panic or hang  S splat");
+	printf("\n  %-34s ", "F fail  P panic or hang  S splat");
 	for (guint c = 0; c < cols->len; c++)
 		printf(" %c", 'a' + c % 26);
-	printf("\n  %-32s ", "B broken  . passes");
+	printf("\n  %-34s ", "B broken  . passes  - not shown it");
 	printf("\n");
 	json_array_foreach(list, i, m) {
-		const json_t *kills = json_object_get(m, "kills");
+		const json_t *kills = json_object_get(m, "kills"), *shown = json_object_get(m, "shown");
 
-		printf("  %-32s ", str(m, "name"));
+		printf("  %-34s ", str(m, "name"));
 		for (guint c = 0; c < cols->len; c++) {
 			const char *k = str(kills, cols->pdata[c]);
 
-			printf(" %s", *k ? k : ".");
+			printf(" %s", *k ? k : has_word(shown, cols->pdata[c]) ? "." : "-");
 		}
-		printf("  %s%s\n", str(m, "fate"), !strcmp(str(m, "fate"), "killed") &&
+		printf("  %s%s%s%s\n", str(m, "fate"), !strcmp(str(m, "fate"), "killed") &&
 		       !json_is_true(json_object_get(m, "noticed_as_expected")) ?
-		       ", by other tests than its file names" : "");
+		       ", by other tests than its file names" : "",
+		       *str(m, "judged") ? ", seen " : "", str(m, "judged"));
 	}
 }
 
-static void print_hunt(const json_t *out)
+static void print_only(const json_t *tests, const GPtrArray *cols)
 {
-	const json_t *list = json_object_get(out, "list"), *tests = json_object_get(out, "tests"), *m;
-	g_autoptr(GPtrArray) cols = matrix_columns(tests);
-	size_t i, j;
+	const json_t *m;
+	size_t j;
 
-	printf("mutants of %s\n\n", str(out, "source"));
-	print_matrix(list, cols);
-	printf("\nkilled by one test only:\n");
+	printf("\nkilled by one test only, of tests that ran to their end:\n");
 	for (guint c = 0; c < cols->len; c++) {
 		const json_t *only = json_object_get(json_object_get(tests, cols->pdata[c]), "only");
 
@@ -568,6 +794,18 @@ static void print_hunt(const json_t *out)
 			printf(" %s", json_string_value(m));
 		printf("\n");
 	}
+}
+
+static void print_hunt(const json_t *out)
+{
+	const json_t *list = json_object_get(out, "list"), *tests = json_object_get(out, "tests"), *m;
+	g_autoptr(GPtrArray) cols = matrix_columns(tests);
+	json_int_t before = json_integer_value(json_object_get(out, "judged_before"));
+	size_t i;
+
+	printf("mutants of %s\n\n", str(out, "source"));
+	print_matrix(list, cols);
+	print_only(tests, cols);
 	json_array_foreach(list, i, m) {
 		if (!strcmp(str(m, "fate"), "killed"))
 			continue;
@@ -579,7 +817,11 @@ static void print_hunt(const json_t *out)
 		else
 			printf("  open: nothing noticed it\n");
 	}
-	printf("\nscore: %.0f %%\n", 100 * json_number_value(json_object_get(out, "score")));
+	if (before)
+		printf("\n%lld judged in earlier runs, with the same image, test programs and machines; "
+		       "to judge them anew remove\n%s/mutants/judged\n", (long long)before, mmg_cache());
+	printf("\nscore: %.0f %% in %.0f min\n", 100 * json_number_value(json_object_get(out, "score")),
+	       json_number_value(json_object_get(out, "duration_s")) / 60);
 }
 
 static int verdict(const struct hunt *h, json_t *run)
@@ -613,8 +855,12 @@ static int answer(struct hunt *h, GError **err)
 	bool forms = h->cli->json || h->cli->tap, quiet = h->cli->quiet;
 	g_autoptr(GError) e = NULL;
 	g_autofree char *id = g_path_get_basename(h->dir);
-	int status = verdict(h, run);
+	int status;
 
+	results_judge(run);
+	status = verdict(h, run);
+	json_object_set_new(run, "complete", json_true());
+	json_object_set(run, "duration_s", json_object_get(out, "duration_s"));
 	json_object_set_new(run, "mutants", out);
 	json_object_set_new(run, "id", json_string(id));
 	if (!h->cli->args->len && !h->cli->tests->len)
@@ -634,14 +880,28 @@ static int answer(struct hunt *h, GError **err)
 	return *err ? (*err)->code : status;
 }
 
-/* Take the cases and boots of @part over into @run */
-static void merge(json_t *run, json_t *part)
+static bool has_case(json_t *run, const char *name, const char *machine)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "cases"), i, o)
+		if (!strcmp(str(o, "name"), name) && !strcmp(str(o, "machine"), machine))
+			return true;
+	return false;
+}
+
+/* Take the cases and boots of @part over into @run; @new: of another time, where there are none yet */
+static void merge(json_t *run, json_t *part, bool new)
 {
 	json_t *boots = json_object_get(run, "boots"), *o;
 	size_t first = json_array_size(boots), i;
 
 	json_array_foreach(json_object_get(part, "cases"), i, o) {
 		json_int_t boot = json_integer_value(json_object_get(o, "boot"));
+
+		if (new && has_case(run, str(o, "name"), str(o, "machine")))
+			continue;
 
 		json_object_set_new(o, "boot", json_integer(boot + first));
 		json_array_append(json_object_get(run, "cases"), o);
@@ -674,13 +934,73 @@ static GHashTable *base_needs(const struct hunt *h)
 	return needs;
 }
 
-static bool test_base_on(struct hunt *h, const char *machine, GPtrArray *tests, GError **err)
+/* The good kernel's name for one test glob on one machine ("" for those it asks for) */
+static char *base_key(const struct hunt *h, const char *machine, const char *test)
+{
+	g_autoptr(GPtrArray) tests = g_ptr_array_new(), machines = g_ptr_array_new();
+
+	g_ptr_array_add(tests, (char *)test);
+	if (*machine)
+		g_ptr_array_add(machines, (char *)machine);
+	return judged_key(h->keys, h->good->sha256, tests, machines, "good");
+}
+
+/* Take over what is known of the good kernel; what is left of @tests is to be run */
+static GPtrArray *base_recall(struct hunt *h, const char *machine, const GPtrArray *tests)
+{
+	GPtrArray *left = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < tests->len; i++) {
+		g_autofree char *key = base_key(h, machine, tests->pdata[i]);
+		json_t *known = judged_load(key), *o;
+		size_t j;
+
+		if (!known) {
+			add_unique(left, tests->pdata[i]);
+			continue;
+		}
+		/* its files are in another folder of results, if they are still there */
+		json_array_foreach(json_object_get(known, "boots"), j, o)
+			json_object_set_new(o, "dir", json_string(""));
+		merge(h->base_run, known, true);
+		json_decref(known);
+	}
+	return left;
+}
+
+/* Keep what passed, test by test: a good kernel that fails is tried again next time */
+static void base_keep(const struct hunt *h, const char *machine, const char *test, json_t *part)
+{
+	g_autofree char *key = base_key(h, machine, test);
+	json_t *cases = json_array(), *known, *o;
+	bool good = true;
+	size_t i;
+
+	json_array_foreach(json_object_get(part, "boots"), i, o)
+		good &= !strcmp(str(o, "state"), "goodbye") &&
+			!json_array_size(json_object_get(o, "splats"));
+	json_array_foreach(json_object_get(part, "cases"), i, o) {
+		if (!mmg_glob(test, str(o, "name")))
+			continue;
+		good &= strcmp(str(o, "result"), "fail") && strcmp(str(o, "result"), "broken");
+		json_array_append(cases, o);
+	}
+	known = json_pack("{s:o, s:O}", "cases", cases, "boots", json_object_get(part, "boots"));
+	if (good && json_array_size(cases))
+		judged_save(key, known);
+	json_decref(known);
+}
+
+static bool test_base_on(struct hunt *h, const char *machine, GPtrArray *wanted, GError **err)
 {
 	g_autoptr(GPtrArray) machines = g_ptr_array_new();
+	g_autoptr(GPtrArray) tests = base_recall(h, machine, wanted);
 	g_autofree char *name = g_strdup_printf("good%s%s", *machine ? "." : "", machine);
 	g_autoptr(GError) e = NULL;
 	json_t *part;
 
+	if (!tests->len)
+		return true;
 	if (*machine)
 		g_ptr_array_add(machines, (char *)machine);
 	part = run_on(h, h->good, name, tests, machines, &e);
@@ -696,10 +1016,10 @@ static bool test_base_on(struct hunt *h, const char *machine, GPtrArray *tests, 
 	/* the good kernel's own trouble is said, and its cases count for nothing */
 	if (json_integer_value(json_object_get(part, "exit")))
 		status_note("the good kernel on %s: %s", machine, str(part, "reason"));
-	if (h->base_run)
-		merge(h->base_run, part);
-	else
-		h->base_run = json_incref(part);
+	for (guint i = 0; i < tests->len && !mmg_interrupted(); i++)
+		base_keep(h, machine, tests->pdata[i], part);
+	json_object_set(h->base_run, "host", json_object_get(part, "host"));
+	merge(h->base_run, part, false);
 	json_decref(part);
 	return !mmg_check_interrupt(err);
 }
@@ -708,17 +1028,24 @@ static bool test_base(struct hunt *h, GError **err)
 {
 	g_autoptr(GHashTable) needs = base_needs(h);
 	g_autoptr(GList) machines = g_list_sort(g_hash_table_get_keys(needs), (GCompareFunc)strcmp);
+	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
 
 	h->good = build(h, NULL, "good", "base", NULL, err);
-	if (!h->good)
+	h->keys = h->good ? judged_keys_new(h->cli, h->good, err) : NULL;
+	if (!h->keys)
 		return false;
+	g_ptr_array_add(kernels, h->good);
+	h->base_run = run_new(h->cli, "mutants", kernels);
+	build_ahead(h, 0);
 	for (GList *m = machines; m; m = m->next)
 		if (!test_base_on(h, m->data, g_hash_table_lookup(needs, m->data), err))
 			return false;
-	if (!h->base_run)
-		mmg_set_error(err, MMG_EXIT_USAGE, "none of these mutants names a test that there is; "
-			      "give --test");
-	return h->base_run;
+	h->base = seen_collect(h->base_run, 0);
+	if (json_array_size(json_object_get(h->base_run, "cases")))
+		return true;
+	mmg_set_error(err, MMG_EXIT_USAGE, "none of these mutants names a test that there is; "
+		      "give --test");
+	return false;
 }
 
 static int dry_run(const struct hunt *h)
@@ -739,25 +1066,28 @@ static int dry_run(const struct hunt *h)
 
 static bool hunt(struct hunt *h, GError **err)
 {
+	bool ok;
+
 	h->dir = results_make_dir(h->cli, err);
-	if (!h->dir || !test_base(h, err))
-		return false;
-	for (guint i = 0; i < h->mutants->len; i++) {
+	ok = h->dir && test_base(h, err);
+	for (guint i = 0; ok && i < h->mutants->len; i++) {
 		struct mutant *m = h->mutants->pdata[i];
 
-		if (!try_mutant(h, m, err))
-			return false;
-		status_note("%u of %u: %s: %s%s%s", i + 1, h->mutants->len, m->script->name,
-			    fate_names[m->fate], m->first ? ": " : "", m->first ? m->first : "");
+		ok = try_mutant(h, i, err);
+		if (ok)
+			status_note("%u of %u: %s: %s%s%s%s", i + 1, h->mutants->len,
+				    m->script->name, fate_names[m->fate], m->first ? ": " : "",
+				    m->first ? m->first : "", m->judged ? " (seen before)" : "");
 	}
-	return true;
+	ahead_wait(h, true);
+	return ok;
 }
 
 int verb_mutants(struct cli *cli, GError **err)
 {
 	/* a wrong name is said before a kernel's source is fetched */
 	g_autoptr(GPtrArray) files = mutant_files(cli->args, err);
-	struct hunt h = { .cli = cli };
+	struct hunt h = { .cli = cli, .stop = !cli->tests->len, .began = g_get_monotonic_time() };
 	int status = MMG_EXIT_BROKEN;
 
 	if (files)
@@ -777,6 +1107,9 @@ int verb_mutants(struct cli *cli, GError **err)
 	if (h.mutants)
 		g_ptr_array_unref(h.mutants);
 	json_decref(h.base_run);
+	if (h.base)
+		g_hash_table_unref(h.base);
+	judged_keys_free(h.keys);
 	if (h.good)
 		kernel_free(h.good);
 	source_free(h.src);

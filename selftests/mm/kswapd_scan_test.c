@@ -78,19 +78,25 @@ static unsigned long scanned(const struct vmstat *v)
 	return vmstat_get(v, "pgscan_kswapd");
 }
 
-/* Until kswapd has not scanned for 300 ms; the seconds it took, or -1 */
+/* What kswapd did so far: pages looked at, and rounds begun even where it finds none */
+static unsigned long activity(const struct vmstat *v)
+{
+	return scanned(v) + vmstat_get(v, "pageoutrun");
+}
+
+/* Until kswapd has done nothing for 300 ms; the seconds it took, or -1 */
 static double wait_asleep(void)
 {
 	unsigned long last;
 	int still = 0, i;
 
 	mm_vmstat(&now);
-	last = scanned(&now);
+	last = activity(&now);
 	for (i = 0; i < SLEEP_S * 20; i++) {
 		usleep(50000);
 		mm_vmstat(&now);
-		still = scanned(&now) == last ? still + 1 : 0;
-		last = scanned(&now);
+		still = activity(&now) == last ? still + 1 : 0;
+		last = activity(&now);
 		if (still == 6)
 			return (i - 5) * 0.05;
 	}
@@ -148,6 +154,7 @@ static void steady(const struct mmg_case *c)
 	mmg_metric("direct_scanned", direct);
 	mmg_metric("scanned_per_mib", (double)(scan + direct) / (file.reads / MIB));
 	mmg_metric("scanned_per_reclaimed", ratio);
+	mmg_metric("pageoutrun", vmstat_delta(&before, &now, "pageoutrun"));
 	mmg_metric("allocstall", vmstat_sum(&now, "allocstall_") -
 		   vmstat_sum(&before, "allocstall_"));
 	if (asleep < 0)

@@ -14,6 +14,7 @@
  * thread may sleep for other reasons.  What was scanned per MiB read depends on
  * watermarks and on the size of the machine: a gate compares it on one machine.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +23,13 @@
 #include "fill.h"
 #include "mm_util.h"
 
-#define LEFT		(12 * MIB)	/* above high, when the hog is done */
+#define LEFT		(6 * MIB)	/* above high, when the hog is done */
 #define CHURN		(64 * MIB)	/* read beyond what is free */
 #define STEP		(1 * MIB)
 #define ISOLATED	100		/* free pages that compaction may hold for a moment */
 #define SLEEP_S		5
+#define MIN_FREE_KB	2048	/* marks far below what stops_at_high() leaves to be freed */
+#define BATCH		64	/* MIN_LRU_BATCH, what MGLRU may overshoot by */
 #define MAX_SCAN	8		/* pages scanned for one reclaimed: measured 1 to 2 */
 
 static int node;
@@ -49,8 +52,8 @@ static void pick(struct zoneinfo *zi)
 	node_set_policy(NODE_BIND, &one);
 }
 
-/* Every zone of the node but LEFT above its high watermark and its reserve */
-static void fill_up(void)
+/* Every zone of the node but @left bytes above its high watermark and its reserve */
+static void fill_up(size_t left)
 {
 	unsigned long page = mm_page_size(), want = 0;
 	long ratio[ZI_MAX_ZONES];
@@ -61,7 +64,7 @@ static void fill_up(void)
 	pick(&zi);
 	for (i = 0; i < zi.nr_zones; i++) {
 		const struct zi_zone *z = &zi.zones[i];
-		unsigned long keep = z->high + LEFT / page / 2 +
+		unsigned long keep = z->high + left / page +
 				     zi_protection(&zi, z->node, z->index, zi.zones_per_node - 1,
 						   ratio[z->index]);
 
@@ -136,7 +139,7 @@ static void steady(const struct mmg_case *c)
 	size_t bytes;
 
 	(void)c;
-	fill_up();
+	fill_up(LEFT);
 	if (wait_asleep() < 0)
 		mmg_fail("kswapd scans without a load for more than %d s", SLEEP_S);
 	before = now;
@@ -188,7 +191,7 @@ static void frees_to_high(const struct mmg_case *c)
 	int aim;
 
 	(void)c;
-	fill_up();
+	fill_up(LEFT);
 	wait_asleep();
 	before = now;
 	mm_zoneinfo(&start);
@@ -234,6 +237,75 @@ static void frees_to_high(const struct mmg_case *c)
 		 best);
 }
 
+/* What one round of kswapd asks for: kswapd_shrink_node() in mm/vmscan.c */
+static unsigned long one_round(const struct zoneinfo *zi)
+{
+	unsigned long sum = 0;
+	size_t i;
+
+	for (i = 0; i < zi->nr_zones; i++) {
+		const struct zi_zone *z = &zi->zones[i];
+
+		if (z->node == node && z->managed)
+			sum += (z->high > 32 ? z->high : 32) + BATCH;
+	}
+	return sum;
+}
+
+/*
+ * No round begins once a zone has its high watermark and its reserve free
+ * (balance_pgdat()).  With a ratio of 1 only the uppermost zone counts, so that a small
+ * one cannot end the matter; a second round allows for direct reclaim beside it.
+ */
+static void stops_at_high(const struct mmg_case *c)
+{
+	long ratio[ZI_MAX_ZONES], best = LONG_MIN, bound;
+	struct zoneinfo zi;
+	size_t i;
+
+	(void)c;
+	mmg_save_setting("/proc/sys/vm/min_free_kbytes");
+	mmg_save_setting("/proc/sys/vm/watermark_boost_factor");
+	mmg_save_setting(ZI_RATIO_PATH);
+	mmg_write_setting("/proc/sys/vm/min_free_kbytes", "%d", MIN_FREE_KB);
+	mmg_write_setting("/proc/sys/vm/watermark_boost_factor", "0");
+	mm_write_ratio(1);
+	fill_up(16 * MIB);
+	wait_asleep();
+	before = now;
+	fill_start(&file, FILL_FILE, CHURN + MIB);
+	churn(CHURN);
+	if (wait_asleep() < 0)
+		mmg_fail("kswapd still runs %d s after the load ended", SLEEP_S);
+	if (scanned(&now) == scanned(&before))
+		mmg_fail("%lu MiB read past what was free, and kswapd never scanned", CHURN / MIB);
+	mm_refresh();
+	mm_zoneinfo(&zi);
+	mm_ratio(ratio);
+	for (i = 0; i < zi.nr_zones; i++) {
+		const struct zi_zone *z = &zi.zones[i];
+		long over = (long)z->free - (long)z->high -
+			    (long)zi_protection(&zi, z->node, z->index, zi.zones_per_node - 1,
+						ratio[z->index]);
+
+		if (z->node != node || !z->managed)
+			continue;
+		mmg_info("node %d %-7s free %lu, high %lu: %ld over with its reserve", node,
+			 z->name, z->free, z->high, over);
+		if (over > best)
+			best = over;
+	}
+	bound = 2 * one_round(&zi) + zi_zone_slack(&zi.zones[0]);
+	mmg_metric("over_high", best);
+	mmg_metric("over_allowed", bound);
+	mmg_metric("pageoutrun", vmstat_delta(&before, &now, "pageoutrun"));
+	if (best > bound)
+		mmg_fail("kswapd went on to %ld pages over high and reserve, two rounds are %ld",
+			 best, bound);
+	mmg_pass("kswapd stopped %ld pages over high watermark and reserve (two rounds: %ld)", best,
+		 bound);
+}
+
 /* Plenty free: no kswapd, whatever is empty or small beside it */
 static void idle_when_free(const struct mmg_case *c)
 {
@@ -268,6 +340,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "idle-when-free", .fn = idle_when_free, .destructive = true },
 	{ .name = "steady-churn", .fn = steady, .destructive = true },
 	{ .name = "frees-to-high", .fn = frees_to_high, .destructive = true },
+	{ .name = "stops-at-high", .fn = stops_at_high, .destructive = true },
 };
 
 static const struct mmg_test test = {

@@ -228,9 +228,6 @@ static void ahead_setup(gpointer data)
 	(void)data;
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* the VM goes first: its tests have time limits */
-	if (nice(5) == -1)
-		return;
 }
 
 static void on_ahead_end(GPid pid, int status, gpointer data)

@@ -186,6 +186,27 @@ static void test_content_is_no_header(void **state)
 	g_ptr_array_unref(paths);
 }
 
+static void test_edit_file(void **state)
+{
+	g_autofree char *file = put("mine.conf", "[mutant]\nabout=two is three\nroom=walk\n"
+				    "survives=equivalent: no\n[edit 1]\nfile=mm/a.c\n"
+				    "find=two\nreplace=three\n");
+	g_autofree char *lost = put("lost.conf", "[mutant]\nabout=a\nroom=walk\nnotice=kvm/a\n"
+				    "[edit 1]\nfile=mm/a.c\nfind=six\nreplace=7\n");
+	g_autoptr(GPtrArray) titles = NULL;
+	g_autoptr(GError) err = NULL;
+	GHashTable *o = overlay_new();
+
+	(void)state;
+	assert_true(series_apply(file, src, o, &titles, NULL));
+	assert_int_equal(titles->len, 1);
+	assert_string_equal(titles->pdata[0], "two is three");
+	holds(o, "mm/a.c", "one\nthree\nthree\nfour\nfive\n");
+	assert_false(series_apply(lost, src, o, NULL, &err));
+	assert_int_equal(err->code, MMG_EXIT_BROKEN);
+	g_hash_table_unref(o);
+}
+
 static void test_git(void **state)
 {
 	GHashTable *o = overlay_new();
@@ -224,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mbox), cmocka_unit_test(test_folder),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_content_is_no_header),
+		cmocka_unit_test(test_edit_file),
 		cmocka_unit_test(test_git),
 	};
 

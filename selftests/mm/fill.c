@@ -135,6 +135,11 @@ void fill_start(struct fill *f, enum fill_kind kind, size_t max)
 		break;
 	case FILL_PIPE:
 		break;
+	case FILL_SPLICE:
+		f->fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+		if (f->fd < 0)
+			mmg_skip("/dev/zero: %s", strerror(errno));
+		break;
 	}
 }
 
@@ -165,6 +170,23 @@ static void more_cache(struct fill *f, size_t bytes)
 	f->reads += bytes;
 }
 
+/* copy_splice_read() of fs/splice.c asks for all the pages of a call at once */
+static void splice_full(struct fill *f, int end)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < PIPE_BYTES) {
+		n = splice(f->fd, NULL, end, NULL, PIPE_BYTES - done, SPLICE_F_NONBLOCK);
+		if (n < 0 && errno == EINVAL)
+			mmg_skip("/dev/zero cannot be spliced: from 6.5 on");
+		if (n <= 0)
+			mmg_broken("splicing at %zu KiB of a pipe: %s", done / 1024,
+				   n ? strerror(errno) : "nothing came");
+		done += n;
+	}
+}
+
 static void more_pipe(struct fill *f)
 {
 	static char buf[PIPE_BYTES];
@@ -178,7 +200,9 @@ static void more_pipe(struct fill *f)
 	f->pipes[f->nr_pipes++] = ends[1];
 	if (fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES) < 0)
 		mmg_broken("making a pipe of %lu bytes: %s", PIPE_BYTES, strerror(errno));
-	if (write(ends[1], buf, sizeof(buf)) < 0)
+	if (f->kind == FILL_SPLICE)
+		splice_full(f, ends[1]);
+	else if (write(ends[1], buf, sizeof(buf)) < 0)
 		mmg_broken("filling a pipe at %zu MiB: %s", f->used / MIB, strerror(errno));
 }
 
@@ -201,6 +225,7 @@ size_t fill_more(struct fill *f, size_t bytes)
 		more_cache(f, bytes);
 		break;
 	case FILL_PIPE:
+	case FILL_SPLICE:
 		for (done = 0; done < bytes; done += PIPE_BYTES)
 			more_pipe(f);
 		break;

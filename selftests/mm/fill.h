@@ -13,6 +13,7 @@ enum fill_kind {
 	FILL_FILE,		/* page cache of a sparse file on a real filesystem */
 	FILL_BLKDEV,		/* page cache of a block device: aims at Normal */
 	FILL_PIPE,		/* full pipes: unmovable, aims at Normal */
+	FILL_SPLICE,		/* pipes filled by splice(): the same, by the bulk allocator */
 };
 
 /**

@@ -82,10 +82,15 @@ static unsigned long have(const struct zi_zone *z)
 	return z->free + z->pcp_count;
 }
 
+static bool is_pipe(enum fill_kind kind)
+{
+	return kind == FILL_PIPE || kind == FILL_SPLICE;
+}
+
 /* User memory may use the zones up to Movable, the last but Device */
 static int aim_of(const struct zoneinfo *zi, enum fill_kind kind)
 {
-	const char *name = kind == FILL_BLKDEV || kind == FILL_PIPE ? "Normal" : "Movable";
+	const char *name = kind == FILL_BLKDEV || is_pipe(kind) ? "Normal" : "Movable";
 	const struct zi_zone *z = zoneinfo_zone_named(zi, zi->zones[0].node, name);
 
 	if (!z)
@@ -316,7 +321,7 @@ static int aim_at_node(const struct pressure *p, const struct zoneinfo *zi, int 
 			mmg_skip("aims at Normal, and %s has pages above that here",
 				 zi->zones[i].name);
 	/* pipes cannot be reclaimed: with little beside them the kernel rightly OOM-kills */
-	if (p->kind == FILL_PIPE && !has_zone(zi, aim))
+	if (is_pipe(p->kind) && !has_zone(zi, aim))
 		mmg_skip("pipes aim at Normal, which is empty here: the rest is too small");
 	if (!p->bound)
 		return -1;
@@ -396,7 +401,7 @@ static void ratio_one(const struct mmg_case *c)
 	node = aim_at_node(p, &zi, aim);
 	watch_start(&w, &zi, node, aim, ratio);
 	/* what cannot be reclaimed needs more beside it that can be, or the OOM killer comes */
-	hogged = hog(&w, &zi, p->kind == FILL_PIPE ? LEFT + 2 * PAST : LEFT);
+	hogged = hog(&w, &zi, is_pipe(p->kind) ? LEFT + 2 * PAST : LEFT);
 	settle();
 	zoneinfo_free(&zi);
 	mm_zoneinfo(&zi);
@@ -404,7 +409,7 @@ static void ratio_one(const struct mmg_case *c)
 	target = w.upper * mm_page_size() + PAST;
 	mmg_info("hog %zu MiB, upper zones have %zu MiB left, using %zu MiB", hogged / MIB,
 		 (target - PAST) / MIB, target / MIB);
-	if (p->kind == FILL_PIPE) {
+	if (is_pipe(p->kind)) {
 		/* what cannot be reclaimed needs something that can be */
 		fill_start(&first, FILL_ANON, target);
 		grow(&first, &w, target - PAST, ULONG_MAX);
@@ -553,6 +558,7 @@ static const struct pressure shmem = { .kind = FILL_SHMEM, .bound = true };
 static const struct pressure file = { .kind = FILL_FILE, .bound = true };
 static const struct pressure blkdev = { .kind = FILL_BLKDEV, .bound = true };
 static const struct pressure pipes = { .kind = FILL_PIPE, .bound = true };
+static const struct pressure spliced = { .kind = FILL_SPLICE };
 
 static const struct mmg_case cases[] = {
 	{ .name = "anon", .fn = ratio_one, .arg = &anon, .destructive = true },
@@ -564,6 +570,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "file", .fn = ratio_one, .arg = &file, .destructive = true },
 	{ .name = "blkdev", .fn = ratio_one, .arg = &blkdev, .destructive = true },
 	{ .name = "pipe", .fn = ratio_one, .arg = &pipes, .destructive = true },
+	{ .name = "pipe-bulk", .fn = ratio_one, .arg = &spliced, .destructive = true },
 	{ .name = "default-ratio", .fn = default_ratio, .arg = &bound, .destructive = true },
 	{ .name = "default-ratio-file", .fn = default_ratio, .arg = &file, .destructive = true },
 };

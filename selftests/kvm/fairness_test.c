@@ -3,6 +3,8 @@
  * mmgate-about: does a VM beside a plain process lose memory by age, not by kind?
  * mmgate-guards: 1d4832becdc2 mm: multi-gen LRU: use {ptep,pmdp}_clear_young_notify()
  * mmgate-machines: default npt-off tdp-mmu-off
+ * mmgate-quick: default
+ * mmgate-quick-cases: idle-4k
  * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG CONFIG_SWAP debugfs root
  * mmgate-modules: kvm zram
  * mmgate-timeout: 180

@@ -3,6 +3,8 @@
  * mmgate-about: memory that fits higher up leaves the reserve of a low zone alone
  * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
  * mmgate-machines: small-zones no-normal numa-fake2 memoryless movable
+ * mmgate-quick: small-zones
+ * mmgate-quick-cases: anon default-ratio
  * mmgate-needs: CONFIG_SWAP CONFIG_ZRAM CONFIG_HUGETLBFS CONFIG_TRANSPARENT_HUGEPAGE CONFIG_EXT4_FS
  * mmgate-timeout: 240
  *

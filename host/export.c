@@ -368,6 +368,12 @@ static bool is_helper(const char *name)
 	return !is_runner(name);
 }
 
+/* How a test of ours reaches one that the tree has itself */
+static bool is_not_of_tree(const char *name)
+{
+	return strcmp(name, "upstream.h");
+}
+
 static bool add_lib(struct export *x, GError **err)
 {
 	return copy_all(x, "lib", ".c", LIB_DIR, is_runner, err) &&
@@ -456,7 +462,8 @@ static bool prepare_kvm(struct export *x, const char *makefile, GError **err)
 		"endif\n"
 		"-include $(MMGATE_DEPS)\n"
 		"EXTRA_CLEAN += $(MMGATE_OBJS) $(MMGATE_DEPS)\n\n", helpers);
-	bool ok = copy_all(x, "kvm", ".c", KVM, NULL, err) && copy_all(x, "kvm", ".h", KVM, NULL, err);
+	bool ok = copy_all(x, "kvm", ".c", KVM, NULL, err) &&
+		  copy_all(x, "kvm", ".h", KVM, is_not_of_tree, err);
 
 	ok = ok && (insert_before(x, makefile, "cscope: ", rules) ||
 		    no_place(x, KVM, "Makefile", err));
@@ -527,6 +534,21 @@ static void add_config(struct export *x, const char *text, GPtrArray *config)
 	(void)x;
 }
 
+/* Tests that only make sense outside of a kernel tree say so */
+static bool stays_here(const struct export *x, const char *from)
+{
+	char *path = g_build_filename(x->src, from, NULL), *text = NULL, *tag = NULL;
+
+	if (g_file_get_contents(path, &text, NULL, NULL))
+		tag = tag_value(text, "export", 0);
+	g_free(path);
+	g_free(text);
+	if (!tag)
+		return false;
+	g_free(tag);
+	return true;
+}
+
 static bool add_tests(struct export *x, const char *family, const char *makefile,
 		      GPtrArray *config, GError **err)
 {
@@ -540,8 +562,7 @@ static bool add_tests(struct export *x, const char *family, const char *makefile
 		char *test = g_strndup(file, strlen(file) - 2), *body, *subject;
 
 		subject = g_strdup_printf("selftests/%s: add %s", family, test);
-		ok = file_new(x, from, path, err);
-		if (ok) {
+		if (!stays_here(x, from) && (ok = file_new(x, from, path, err))) {
 			add_config(x, file_get(x, path), config);
 			body = test_body(file_get(x, path));
 			ok = (makefile ? list_kvm(x, makefile, test, err) : list_mm(x, test, err)) &&

@@ -6,6 +6,7 @@
  * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG CONFIG_SWAP debugfs root
  * mmgate-modules: kvm zram
  * mmgate-timeout: 180
+ * mmgate-export: no, the tree has the program itself
  *
  * The kernel's own test, built from the same source tree, run as a child: a VM
  * touches all its memory, ages, and looks whether nine tenths of it moved to a newer

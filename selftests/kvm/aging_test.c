@@ -26,7 +26,9 @@
  */
 #include "vm.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -457,6 +459,172 @@ static void pinned_case(const struct mmg_case *c)
 	mmg_pass("%zu pinned pages stayed, %zu of %zu others were evicted", half, gone, half);
 }
 
+#ifdef KVM_CREATE_GUEST_MEMFD
+
+#define GMEM_SLOT	VM_OTHER_SLOT
+/* In 7.2's headers; in 6.12 a VM of the usual type cannot use guest_memfd at all */
+#ifndef GUEST_MEMFD_FLAG_MMAP
+#define GUEST_MEMFD_FLAG_MMAP		1
+#define GUEST_MEMFD_FLAG_INIT_SHARED	2
+#endif
+
+/**
+ * struct gmem - guest_memfd memory, or a plain memfd as the control
+ * @g:		the VM that owns it
+ * @r:		its pages, where they can be mapped
+ * @bytes:	size
+ * @fd:		its file
+ * @mapped:	the guest uses it
+ */
+struct gmem {
+	struct guest g;
+	struct region r;
+	size_t bytes;
+	int fd;
+	bool mapped;
+	u32 *all;
+};
+
+static int gmem_create(struct gmem *m, u64 flags)
+{
+	struct kvm_create_guest_memfd arg = { .size = m->bytes, .flags = flags };
+
+	return ioctl(m->g.vm->fd, KVM_CREATE_GUEST_MEMFD, &arg);
+}
+
+/* The guest's memory is the file itself, where the kernel lets it */
+static void gmem_open(struct gmem *m)
+{
+	struct kvm_userspace_memory_region2 slot = {
+		.slot = GMEM_SLOT, .flags = KVM_MEM_GUEST_MEMFD,
+		.guest_phys_addr = VM_MEM_GPA, .memory_size = m->bytes,
+	};
+
+	m->fd = gmem_create(m, GUEST_MEMFD_FLAG_MMAP | GUEST_MEMFD_FLAG_INIT_SHARED);
+	m->mapped = m->fd >= 0;
+	if (m->fd < 0)
+		m->fd = gmem_create(m, 0);
+	if (m->fd < 0)
+		mmg_skip("no guest_memfd: %s: CONFIG_KVM_PRIVATE_MEM or CONFIG_KVM_GUEST_MEMFD",
+			 strerror(errno));
+	if (!m->mapped)
+		return;
+	m->r.page_size = getpagesize();
+	m->r.pages = m->bytes / m->r.page_size;
+	m->r.units = m->r.pages;
+	m->r.unit = 1;
+	m->r.fd = m->fd;
+	m->r.nid = -1;
+	m->r.mem = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	if (m->r.mem == MAP_FAILED)
+		mmg_broken("mapping guest_memfd: %s", strerror(errno));
+	slot.guest_memfd = m->fd;
+	slot.userspace_addr = (uintptr_t)m->r.mem;
+	vm_ioctl(m->g.vm, KVM_SET_USER_MEMORY_REGION2, &slot);
+	guest_map(&m->g, VM_MEM_GPA, m->bytes);
+	m->g.r = &m->r;
+	m->g.gpa = VM_MEM_GPA;
+	m->all = list_all(m->r.units, 0);
+}
+
+static u64 unevictable(const struct lab *lab)
+{
+	return memcg_key(&lab->cg, "memory.stat", "unevictable") / getpagesize();
+}
+
+static u64 listed(struct lab *lab)
+{
+	memcg_drain_lru();
+	lab_read(lab, false);
+	return lab_total(lab, LRU_GEN_ANON) + lab_total(lab, LRU_GEN_FILE);
+}
+
+/* The same with a plain memfd: it is in a generation, and can be reclaimed */
+static void memfd_control(struct lab *lab, size_t bytes, u64 before)
+{
+	u64 pages = bytes / getpagesize(), now;
+	int fd = memfd_create("mmgate", MFD_CLOEXEC);
+
+	if (fd < 0 || fallocate(fd, 0, 0, bytes))
+		mmg_broken("control: a memfd of %zu MiB: %s", bytes >> 20, strerror(errno));
+	now = listed(lab);
+	if (now < before + pages - BATCH)
+		mmg_broken("control: %llu pages listed, %llu before %llu of a memfd were made",
+			   (unsigned long long)now, (unsigned long long)before,
+			   (unsigned long long)pages);
+	memcg_reclaim(&lab->cg, bytes, NULL);
+	now = listed(lab);
+	if (now > before + pages / 2)
+		mmg_broken("control: %llu of %llu pages of a memfd still listed after reclaim",
+			   (unsigned long long)now, (unsigned long long)pages);
+	close(fd);
+}
+
+/* What the group has of it now; fails unless it is unevictable and in no generation */
+static void judge_gmem(struct lab *lab, const struct gmem *m, u64 base, const char *when)
+{
+	u64 pages = m->bytes / getpagesize(), stuck = unevictable(lab) - base, on = listed(lab);
+
+	mmg_metric("unevictable", stuck);
+	mmg_metric("listed", on);
+	if (stuck + BATCH < pages || stuck > pages + BATCH)
+		mmg_fail("%llu of %llu pages of guest_memfd are unevictable %s",
+			 (unsigned long long)stuck, (unsigned long long)pages, when);
+	if (on > BATCH)
+		mmg_fail("%llu pages of guest_memfd are in a generation %s",
+			 (unsigned long long)on, when);
+}
+
+static void gmem_case(const struct mmg_case *c)
+{
+	static struct gmem m;
+	struct lab lab;
+	u64 base, bad;
+	int i;
+
+	(void)c;
+	m.bytes = mmg_opts.mem_bytes / 4;
+	guest_require();
+	lab_require(m.bytes);
+	lab_create(&lab, NULL, "gmem");
+	guest_create(&m.g, 1, m.bytes, NULL);
+	gmem_open(&m);
+	lab_enter(&lab);
+	memcg_drain_lru();
+	base = unevictable(&lab);
+	if (fallocate(m.fd, FALLOC_FL_KEEP_SIZE, 0, m.bytes))
+		mmg_broken("allocating %zu MiB of guest_memfd: %s", m.bytes >> 20, strerror(errno));
+	memcg_drain_lru();
+	judge_gmem(&lab, &m, base, "after they were allocated");
+	if (m.mapped)
+		guest_pattern(&m.g, 0, OP_FILL, m.all, m.r.units, mmg_opts.seed);
+	for (i = 0; i < 3; i++) {
+		if (m.mapped)
+			guest_touch(&m.g, 0, m.all, m.r.units, false);
+		lab_age(&lab, true);
+		judge_gmem(&lab, &m, base, "after an aging");
+	}
+	memcg_reclaim(&lab.cg, m.bytes, NULL);
+	judge_gmem(&lab, &m, base, "after a reclaim of as much");
+	bad = m.mapped ? guest_pattern(&m.g, 0, OP_CHECK, m.all, m.r.units, mmg_opts.seed) : 0;
+	if (bad)
+		mmg_fail("%llu words of guest_memfd changed", (unsigned long long)bad);
+	memfd_control(&lab, m.bytes, listed(&lab));
+	mmg_pass("all %zu guest_memfd pages stayed unevictable through 3 agings and a reclaim, %s",
+		 m.bytes / getpagesize(), m.mapped ? "the guest's pattern in them whole" :
+		 "used by no guest (this KVM lets no VM of the usual type)");
+}
+
+#else
+
+static void gmem_case(const struct mmg_case *c)
+{
+	(void)c;
+	mmg_skip("built with headers older than 6.8: no guest_memfd there");
+}
+
+#endif
+
 #define GUEST(name_, ...) { .name = name_, .fn = histogram_case, \
 	.arg = &(const struct params){ __VA_ARGS__ } }
 
@@ -483,6 +651,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "mlocked", .fn = mlock_case, .arg = &guest_quarter },
 	{ .name = "hugetlb", .fn = hugetlb_case, .destructive = true },
 	{ .name = "pinned", .fn = pinned_case, .arg = &guest_quarter },
+	{ .name = "guest-memfd", .fn = gmem_case },
 };
 
 static const struct mmg_test test = {

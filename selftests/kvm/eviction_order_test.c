@@ -34,6 +34,8 @@
 #include <time.h>
 
 #include "orderstat.h"
+#include "pressure.h"
+#include "vmstat.h"
 
 #define STEPS		16
 #define ROUNDS		2
@@ -43,7 +45,7 @@
 #define BLIND_HIGH	0.6
 
 /* Who asks for memory back */
-enum how { BY_RECLAIM, BY_COMMAND, BY_HIGH };
+enum how { BY_RECLAIM, BY_COMMAND, BY_HIGH, BY_KSWAPD };
 
 /**
  * struct params - a case
@@ -79,7 +81,10 @@ struct run {
 	unsigned int steps;
 	double auc, somers_d;
 	size_t hot, cold, hot_evicted, cold_evicted;
+	u64 by_kswapd, by_others;	/* pages of the group reclaimed */
 };
+
+static struct pressure pressure;
 
 static double seconds(void)
 {
@@ -189,9 +194,11 @@ static void set_up(struct run *run)
 	size_t n;
 
 	/* the control needs fewer pages: blind is blind */
-	if (!run->walk && run->p->backing != BACK_THP)
+	if (!run->walk && run->p->backing != BACK_THP && run->p->how != BY_KSWAPD)
 		o.bytes /= 4;
 	phase("setting up");
+	if (run->p->how == BY_KSWAPD && !pressure.w.pid)
+		pressure_start(&pressure, region_node());
 	stage_create(&run->s, &o);
 	n = run->s.r.units;
 	run->age = calloc(n, sizeof(*run->age));
@@ -313,6 +320,22 @@ static void ask_back(struct run *run, u64 pages)
 	}
 }
 
+/* Pages of the group that @who reclaimed; of all memory where memory.stat does not say */
+static u64 reclaimed_by(const struct run *run, const char *key)
+{
+	long long n = memcg_key_maybe(&run->s.lab.cg, "memory.stat", key);
+
+	return n >= 0 ? (u64)n : vmstat_now(key);
+}
+
+/* Global pressure, a little more each time, until kswapd has evicted @target units */
+static size_t press(struct run *run, unsigned int step, size_t left, size_t target)
+{
+	while (left < target && pressure_step(&pressure))
+		left = take_ranks(run, step);
+	return left;
+}
+
 /* Is a swap device in use that writes in the background, so not zram? */
 static bool swap_writes_later(void)
 {
@@ -344,8 +367,17 @@ static void reclaim_in_steps(struct run *run)
 	i = STEPS - STEPS % (nr_ages(run) - 1);
 	run->steps = cold < i ? cold : i;
 	phase("reclaiming");
+	if (run->p->how == BY_KSWAPD) {
+		run->by_kswapd = reclaimed_by(run, "pgsteal_kswapd");
+		run->by_others = reclaimed_by(run, "pgsteal_direct");
+		pressure_fill(&pressure, 2 * r->pages);
+	}
 	for (step = 1; step <= run->steps; step++) {
 		target = cold * step / run->steps;
+		if (run->p->how == BY_KSWAPD) {
+			left = press(run, step, left, target);
+			continue;
+		}
 		for (tries = 0; left < target && tries < max_tries; tries++) {
 			ask_back(run, (target - left) * r->unit);
 			left = take_ranks(run, step);
@@ -355,6 +387,25 @@ static void reclaim_in_steps(struct run *run)
 		if (!run->rank[i])
 			run->rank[i] = run->steps + 1;
 	}
+	if (run->p->how == BY_KSWAPD) {
+		run->by_kswapd = reclaimed_by(run, "pgsteal_kswapd") - run->by_kswapd;
+		run->by_others = reclaimed_by(run, "pgsteal_direct") - run->by_others;
+		pressure_release(&pressure);
+	}
+}
+
+/* The order is kswapd's only if it was kswapd that reclaimed, and enough of it */
+static void require_kswapd(const struct run *run)
+{
+	mmg_metric("kswapd_reclaimed", run->by_kswapd);
+	mmg_metric("direct_reclaimed", run->by_others);
+	if ((run->hot_evicted + run->cold_evicted) * 2 < run->cold)
+		mmg_broken("kswapd evicted hot %zu and cold %zu of %zu each, %zu pages were held",
+			   run->hot_evicted, run->cold_evicted, run->cold, pressure.limit);
+	/* a process that wants pages of a higher order at the low watermark reclaims itself */
+	if (run->by_others * 4 > run->by_kswapd)
+		mmg_broken("kswapd reclaimed %llu pages, others %llu: not kswapd's order",
+			   (unsigned long long)run->by_kswapd, (unsigned long long)run->by_others);
 }
 
 static void write_order(const struct run *run)
@@ -462,6 +513,8 @@ static void order_case(const struct mmg_case *c)
 	require_prompt_swap(p);
 	experiment(&run, p, true);
 	report(&run);
+	if (p->how == BY_KSWAPD)
+		require_kswapd(&run);
 	/* one control for each kind of memory is enough */
 	if (!p->host && !p->divide)
 		control = run_control(p);
@@ -500,6 +553,8 @@ static const struct mmg_case cases[] = {
 	CASE("backward-faults", .fault_seed = BACKWARDS, .divide = 4),
 	CASE("by-command", .how = BY_COMMAND, .divide = 4),
 	CASE("by-memory-high", .how = BY_HIGH, .divide = 4),
+	{ .name = "by-kswapd", .fn = order_case, .destructive = true,
+	  .arg = &(const struct params){ .how = BY_KSWAPD } },
 };
 
 static const struct mmg_test test = {

@@ -32,7 +32,8 @@ KVM_OUT := $(OUTPUT)/kvm/.libkvm
 KVM_OBJS := $(patsubst %.c,$(KVM_OUT)/%.o,$(KVM_C)) \
 	$(addprefix $(KVM_OUT)/arch/,$(addsuffix .o,$(basename $(KVM_ARCH_SRC))))
 LIBKVM := $(KVM_OUT)/libkvm.a
-VM_O := $(KVM_OUT)/vm.o
+# What the tests share: all sources of this directory that are no test
+VM_O := $(addprefix $(KVM_OUT)/,$(patsubst %.c,%.o,$(filter-out %_test.c,$(wildcard *.c))))
 
 KVM_INCLUDES := -I$(KVM_DIR)/include -I$(KVM_DIR)/include/$(KVM_ARCH) \
 	-I$(KSRC)/tools/include -I$(KSRC)/tools/arch/$(ARCH)/include \
@@ -94,9 +95,9 @@ $(LIBKVM): $(KVM_OBJS)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-# The family's own helper, and the flags of guest code, which runs without libc
+# The family's own helpers, and the flags of guest code, which runs without libc
 TEST_CFLAGS += $(KVM_CFLAGS:-I%=-isystem %)
-$(VM_O): vm.c $(STAMP)
+$(VM_O): $(KVM_OUT)/%.o: %.c $(STAMP)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_CFLAGS) $(TEST_CFLAGS) -c $< -o $@

@@ -11,48 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A column of the table: a case on a kernel */
-struct column {
-	char *title;
-	const char *name;
-	int kernel;
-};
-
-/* A line of the table, and whether its ratio is the benchmark's answer */
-struct figure {
-	const char *metric, *title;
-	bool ratio;
-};
-
-/**
- * struct bench - a benchmark
- * @tests:	globs of what is run, NULL-terminated
- * @machines:	where, NULL-terminated, or NULL for where the tests want to
- * @repeat:	runs where --repeat does not say
- * @columns:	fills the columns for a run of so many kernels, first what is divided by the rest
- * @figures:	the lines, ending with a NULL metric
- * @show:	prints and adds what is more, or NULL
- */
-struct bench {
-	const char *name, *about;
-	const char *const *tests, *const *machines;
-	int repeat;
-	void (*columns)(const json_t *run, GPtrArray *columns);
-	const struct figure *figures;
-	void (*show)(const json_t *run, json_t *out);
-};
-
 static void column_free(gpointer p)
 {
-	struct column *c = p;
+	struct bench_column *c = p;
 
 	g_free(c->title);
 	g_free(c);
 }
 
-static void add_column(GPtrArray *columns, char *title, const char *name, int kernel)
+void bench_add_column(GPtrArray *columns, char *title, const char *name, int kernel)
 {
-	struct column *c = g_new0(struct column, 1);
+	struct bench_column *c = g_new0(struct bench_column, 1);
 
 	c->title = title;
 	c->name = name;
@@ -68,7 +37,7 @@ static const char *label(const json_t *run, size_t kernel)
 
 /* ---- table and ratios ---- */
 
-static double column_median(const json_t *run, const struct column *c, const char *metric)
+double bench_column_median(const json_t *run, const struct bench_column *c, const char *metric)
 {
 	GArray *v = bench_values(run, c->name, c->kernel, metric);
 	double m = bench_median((double *)v->data, v->len);
@@ -85,9 +54,9 @@ static void print_number(double v)
 		printf("  %14.*f", fabs(v) < 100 ? 2 : 0, v);
 }
 
-static struct bench_ratio column_ratio(const json_t *run, const GPtrArray *columns, const char *metric)
+struct bench_ratio bench_column_ratio(const json_t *run, const struct bench_column *num,
+				      const struct bench_column *den, const char *metric)
 {
-	const struct column *num = columns->pdata[0], *den = columns->pdata[1];
 	GArray *a = bench_values(run, num->name, num->kernel, metric);
 	GArray *b = bench_values(run, den->name, den->kernel, metric);
 	struct bench_ratio r = bench_ratio((double *)a->data, a->len, (double *)b->data, b->len);
@@ -97,38 +66,47 @@ static struct bench_ratio column_ratio(const json_t *run, const GPtrArray *colum
 	return r;
 }
 
-static void add_ratio(json_t *out, const struct figure *f, const struct bench_ratio *r)
+void bench_add_ratio(json_t *out, const char *name, const char *title, const struct bench_ratio *r)
 {
-	/* JSON has no NaN: a ratio that cannot be had is not there */
+	/* JSON has no NaN */
 	if (!isnan(r->value))
 		json_array_append_new(json_object_get(out, "ratios"),
-				      json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", f->metric, "title",
-						f->title, "value", r->value, "lo", r->lo, "hi", r->hi));
+				      json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", name, "title",
+						title, "value", r->value, "lo", r->lo, "hi", r->hi));
+}
+
+void bench_add_series(json_t *out, const char *kind, const char *title, const char *x, const char *y,
+		      json_t *points)
+{
+	json_array_append_new(json_object_get(out, "series"),
+			      json_pack("{s:s, s:s, s:s, s:s, s:o}", "kind", kind, "title", title, "x", x,
+					"y", y, "points", points));
 }
 
 static void table(const struct bench *b, const json_t *run, const GPtrArray *columns, json_t *out)
 {
 	printf("\n%s: %s\n\n  %-34s", b->name, b->about, "median of the runs");
 	for (guint i = 0; i < columns->len; i++)
-		printf("  %14.14s", ((struct column *)columns->pdata[i])->title);
+		printf("  %14.14s", ((struct bench_column *)columns->pdata[i])->title);
 	printf("%s\n", columns->len > 1 ? "  first / second [95 % bounds]" : "");
-	for (const struct figure *f = b->figures; f->metric; f++) {
+	for (const struct bench_figure *f = b->figures; f->metric; f++) {
 		json_t *row = json_pack("{s:s, s:s, s:[]}", "name", f->metric, "title", f->title, "values");
 
 		printf("  %-34s", f->title);
 		for (guint i = 0; i < columns->len; i++) {
-			double m = column_median(run, columns->pdata[i], f->metric);
+			double m = bench_column_median(run, columns->pdata[i], f->metric);
 
 			print_number(m);
 			json_array_append_new(json_object_get(row, "values"),
 					      isnan(m) ? json_null() : json_real(m));
 		}
 		if (f->ratio && columns->len > 1) {
-			struct bench_ratio r = column_ratio(run, columns, f->metric);
+			struct bench_ratio r = bench_column_ratio(run, columns->pdata[0],
+								  columns->pdata[1], f->metric);
 
 			if (!isnan(r.value))
 				printf("  %.2f [%.2f, %.2f]", r.value, r.lo, r.hi);
-			add_ratio(out, f, &r);
+			bench_add_ratio(out, f->metric, f->title, &r);
 		}
 		printf("\n");
 		json_array_append_new(json_object_get(out, "figures"), row);
@@ -139,16 +117,14 @@ static void table(const struct bench *b, const json_t *run, const GPtrArray *col
 static void add_series(const struct bench *b, const json_t *run, const GPtrArray *columns, json_t *out)
 {
 	for (guint i = 0; i < columns->len; i++) {
-		const struct column *c = columns->pdata[i];
+		const struct bench_column *c = columns->pdata[i];
 		GArray *v = bench_values(run, c->name, c->kernel, b->figures[0].metric);
 		json_t *points = json_array();
 
 		for (guint n = 0; n < v->len; n++)
 			json_array_append_new(points, json_pack("[i, f]", n + 1,
 								g_array_index(v, double, n)));
-		json_array_append_new(json_object_get(out, "series"),
-				      json_pack("{s:s, s:s, s:s, s:o}", "title", c->title, "x", "run", "y",
-						b->figures[0].title, "points", points));
+		bench_add_series(out, "runs", c->title, "run", b->figures[0].title, points);
 		g_array_unref(v);
 	}
 }
@@ -159,7 +135,7 @@ static const char *const randread_tests[] = {
 	"bench/randread/classic", "bench/randread/classic-no-reserve", NULL
 };
 
-static const struct figure randread_figures[] = {
+static const struct bench_figure randread_figures[] = {
 	{ "kswapd_scan_per_mib", "pages kswapd scans for a MiB read", true },
 	{ "scan_per_mib", "the same with direct reclaim", true },
 	{ "pgscan_kswapd", "pgscan_kswapd", false },
@@ -178,19 +154,19 @@ static const struct figure randread_figures[] = {
 static void randread_columns(const json_t *run, GPtrArray *columns)
 {
 	if (json_array_size(json_object_get(run, "kernels")) > 1) {
-		add_column(columns, g_strdup(label(run, 0)), randread_tests[0], 0);
-		add_column(columns, g_strdup(label(run, 1)), randread_tests[0], 1);
+		bench_add_column(columns, g_strdup(label(run, 0)), randread_tests[0], 0);
+		bench_add_column(columns, g_strdup(label(run, 1)), randread_tests[0], 1);
 		return;
 	}
-	add_column(columns, g_strdup("no reserve"), randread_tests[1], 0);
-	add_column(columns, g_strdup("reserve kept"), randread_tests[0], 0);
+	bench_add_column(columns, g_strdup("no reserve"), randread_tests[1], 0);
+	bench_add_column(columns, g_strdup("reserve kept"), randread_tests[0], 0);
 }
 
 /* ---- residency ---- */
 
 static const char *const residency_tests[] = { "bench/residency", NULL };
 
-static const struct figure residency_figures[] = {
+static const struct bench_figure residency_figures[] = {
 	{ "scan_ns_per_page", "ns a page, PAGEMAP_SCAN", true },
 	{ "pagemap_ns_per_page", "ns a page, pagemap in bulk", true },
 	{ "pread_ns_per_page", "ns a page, a pread() each", false },
@@ -201,8 +177,8 @@ static const struct figure residency_figures[] = {
 static void residency_columns(const json_t *run, GPtrArray *columns)
 {
 	(void)run;
-	add_column(columns, g_strdup("1 GiB"), "bench/residency/1g", -1);
-	add_column(columns, g_strdup("64 MiB"), "bench/residency/64m", -1);
+	bench_add_column(columns, g_strdup("1 GiB"), "bench/residency/1g", -1);
+	bench_add_column(columns, g_strdup("64 MiB"), "bench/residency/64m", -1);
 }
 
 /* ---- boot ---- */
@@ -213,7 +189,7 @@ static const char *const boot_tests[] = {
 
 static const char *const boot_machines[] = { "bench-bare", "default", NULL };
 
-static const struct figure boot_figures[] = {
+static const struct bench_figure boot_figures[] = {
 	{ }
 };
 
@@ -394,24 +370,29 @@ static void boot_show(const json_t *run, json_t *out)
 
 static const struct bench benches[] = {
 	{ "randread", "random reads beside a device that needs DMA32, with and without the reserve",
-	  randread_tests, NULL, 5, randread_columns, randread_figures, NULL },
+	  randread_tests, NULL, 5, randread_columns, randread_figures, NULL, NULL },
 	{ "residency", "which pages are in memory, asked in bulk and page by page", residency_tests, NULL,
-	  3, residency_columns, residency_figures, NULL },
+	  3, residency_columns, residency_figures, NULL, NULL },
 	{ "boot", "where the time of a run goes", boot_tests, boot_machines, 3, boot_columns,
-	  boot_figures, boot_show },
+	  boot_figures, boot_show, NULL },
+};
+
+static const struct bench *const all_benches[] = {
+	&benches[0], &bench_tabs, &benches[1], &benches[2],
 };
 
 static const struct bench *find(const char *name, GError **err)
 {
 	GString *names = g_string_new(NULL);
 
-	for (gsize i = 0; i < G_N_ELEMENTS(benches); i++) {
-		if (!g_strcmp0(benches[i].name, name)) {
+	for (gsize i = 0; i < G_N_ELEMENTS(all_benches); i++) {
+		const struct bench *b = all_benches[i];
+
+		if (!g_strcmp0(b->name, name)) {
 			g_string_free(names, TRUE);
-			return &benches[i];
+			return b;
 		}
-		g_string_append_printf(names, "%s%s (%s)", i ? ", " : "", benches[i].name,
-				       benches[i].about);
+		g_string_append_printf(names, "%s%s (%s)", i ? ", " : "", b->name, b->about);
 	}
 	mmg_set_error(err, MMG_EXIT_USAGE, "no benchmark %s; there are: %s", name, names->str);
 	g_string_free(names, TRUE);
@@ -436,7 +417,7 @@ static json_t *summary(const struct bench *b, const json_t *run)
 	b->columns(run, columns);
 	for (guint i = 0; i < columns->len; i++)
 		json_array_append_new(json_object_get(out, "columns"),
-				      json_string(((struct column *)columns->pdata[i])->title));
+				      json_string(((struct bench_column *)columns->pdata[i])->title));
 	if (b->figures->metric) {
 		table(b, run, columns, out);
 		add_series(b, run, columns, out);
@@ -456,7 +437,7 @@ static int finish(struct cli *cli, const struct bench *b, json_t *run, const cha
 	return run_reports(cli, run, dir, err);
 }
 
-/* The kernels named, or the default one */
+/* The kernels named, or those of its gate, or the default one */
 int verb_bench(struct cli *cli, GError **err)
 {
 	const struct bench *b;
@@ -466,13 +447,14 @@ int verb_bench(struct cli *cli, GError **err)
 	json_t *run = NULL;
 
 	if (cli->args->len != 1) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "bench takes one name: randread, residency or boot");
+		mmg_set_error(err, MMG_EXIT_USAGE, "bench takes one name: randread, "
+			      "tab-latency, ageing, residency or boot");
 		return MMG_EXIT_USAGE;
 	}
 	b = find(cli->args->pdata[0], err);
 	if (!b)
 		return MMG_EXIT_USAGE;
-	kernels = run_kernels(cli, err);
+	kernels = b->gate && !cli->kernels->len ? gate_kernels(cli, b->gate, err) : run_kernels(cli, err);
 	if (!kernels)
 		return MMG_EXIT_BROKEN;
 	tests = list_of(b->tests);

@@ -515,6 +515,18 @@ static GPtrArray *kernels_from_source(const struct cli *cli, const struct gate *
 	return ok ? g_steal_pointer(&kernels) : NULL;
 }
 
+GPtrArray *gate_kernels(const struct cli *cli, const char *name, GError **err)
+{
+	struct side base = { 0 }, patched = { 0 };
+	struct gate *g = gate_load(name, err);
+	GPtrArray *kernels = g ? kernels_from_source(cli, g, NULL, &base, &patched, err) : NULL;
+
+	side_clear(&base);
+	side_clear(&patched);
+	gate_free(g);
+	return kernels;
+}
+
 static GPtrArray *kernels_prebuilt(const struct cli *cli, struct side *base, struct side *patched,
 				   GError **err)
 {

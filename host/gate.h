@@ -242,6 +242,9 @@ void judged_save(const char *key, json_t *what);
 
 /* ---- gate.c: what a run says about each case ---- */
 
+/* The base and the patched kernel of gate @name, built or from the cache; NULL with *@err */
+GPtrArray *gate_kernels(const struct cli *cli, const char *name, GError **err);
+
 /**
  * struct seen - what one case did in all runs of one kernel
  * @name:	family/test/case, or boot/splat and boot/between_tests

@@ -28,7 +28,7 @@ packager() {
 # The packages of the groups that a verb needs; the lists say what each is for
 packages() {
 	case $2 in
-	check) groups='run|check' ;;
+	check) groups='run|build|check' ;;
 	build | gate | mutants | bisect) groups='run|build' ;;
 	*) groups=run ;;
 	esac
@@ -50,7 +50,7 @@ missing() {
 		done
 	fi
 	case ${1-} in
-	build | gate | mutants | bisect)
+	build | gate | mutants | bisect | check)
 		for c in git flex bison bc; do
 			have "$c" || printf '%s ' "$c"
 		done
@@ -62,7 +62,7 @@ missing() {
 		;;
 	esac
 	if [ "${1-}" = check ]; then
-		for c in bats shellcheck clang perl jq pgrep python3 xmllint chromium; do
+		for c in bats shellcheck clang perl jq pgrep python3 xmllint chromium xz; do
 			have "$c" || printf '%s ' "$c"
 		done
 		have pkg-config && { pkg-config --exists cmocka || printf 'cmocka '; }

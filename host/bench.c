@@ -378,7 +378,7 @@ static const struct bench benches[] = {
 };
 
 static const struct bench *const all_benches[] = {
-	&benches[0], &bench_tabs, &benches[1], &benches[2],
+	&benches[0], &bench_tabs, &bench_ageing, &benches[1], &benches[2],
 };
 
 static const struct bench *find(const char *name, GError **err)

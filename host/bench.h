@@ -72,6 +72,6 @@ void bench_add_ratio(json_t *out, const char *name, const char *title, const str
 void bench_add_series(json_t *out, const char *kind, const char *title, const char *x, const char *y,
 		      json_t *points);
 
-extern const struct bench bench_tabs;
+extern const struct bench bench_tabs, bench_ageing;
 
 #endif /* MMGATE_BENCH_H */

@@ -90,7 +90,7 @@ static void cdf(const json_t *run, const struct bench_column *c, json_t *out)
 		if (!isnan(ms))
 			json_array_append_new(points, json_pack("[f, f]", ms, (double)p));
 	}
-	bench_add_series(out, "cdf", c->title, "ms to open a tab", "% of openings", points);
+	bench_add_series(out, "cdf", c->title, "ms to open a tab", "percent of openings", points);
 }
 
 static void show(const json_t *run, json_t *out)

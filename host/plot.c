@@ -317,6 +317,61 @@ int plots_values(struct plots *p, GPtrArray *series, const char *ylabel, double 
 	return i;
 }
 
+void curve_free(void *data)
+{
+	struct curve *c = data;
+
+	g_free(c->name);
+	g_array_unref(c->points);
+	g_free(c);
+}
+
+static void curve_data(GString *s, const struct curve *c, guint k, double shift, bool logx, bool logy)
+{
+	g_string_append_printf(s, "$c%u <<EOD\n", k);
+	for (guint i = 0; i + 1 < c->points->len; i += 2) {
+		double x = g_array_index(c->points, double, i) + shift;
+		double y = g_array_index(c->points, double, i + 1);
+
+		if (isfinite(x) && isfinite(y) && (!logx || x > 0) && (!logy || y > 0))
+			g_string_append_printf(s, "%.6g %.6g\n", x, y);
+	}
+	g_string_append(s, "NaN NaN\nEOD\n");
+}
+
+int plots_curves(struct plots *p, GPtrArray *curves, const char *xlabel, const char *ylabel,
+		 enum curve_form form, bool logx, bool logy)
+{
+	static const char *const with[] = {
+		[CURVE_STEPS] = "steps lw 2", [CURVE_LINES] = "linespoints pt 6 ps 0.8 lw 1.5",
+		[CURVE_BARS] = "boxes fs solid 0.85 noborder",
+	};
+	double width = curves->len ? 0.8 / curves->len : 0.8;
+	char *x = word(xlabel), *y = word(ylabel);
+	int i = begin(p, 720, 260);
+	GString *s = p->script;
+
+	for (guint k = 0; k < curves->len; k++)
+		curve_data(s, curves->pdata[k], k,
+			   form == CURVE_BARS ? (k - (curves->len - 1) / 2.0) * width : 0, logx, logy);
+	g_string_append_printf(s, "set xlabel '%s'\nset ylabel '%s'\nset boxwidth %g\n", x, y, width * 0.9);
+	if (form == CURVE_BARS)
+		g_string_append(s, "set xtics 1\nset xrange [0.4:*]\n");
+	g_string_append_printf(s, "%s%s%s", logx ? "set logscale x\n" : "", logy ? "set logscale y\n" : "",
+			       logy ? "" : form == CURVE_STEPS ? "set yrange [0:100]\n" : "set yrange [0:*]\n");
+	for (guint k = 0; k < curves->len; k++) {
+		char *name = word(((struct curve *)curves->pdata[k])->name);
+
+		g_string_append_printf(s, "%s$c%u using 1:2 with %s lc rgb '%s' title '%s'",
+				       k ? ", " : "plot ", k, with[form], zone_colours[k % ZONES_MAX], name);
+		g_free(name);
+	}
+	g_string_append_c(s, '\n');
+	g_free(x);
+	g_free(y);
+	return i;
+}
+
 static bool gnuplot(const char *dir, const GString *script, GError **err)
 {
 	char *path = g_build_filename(dir, "script", NULL);

@@ -55,6 +55,22 @@ int plots_order(struct plots *p, const struct order *o);
 int plots_gens(struct plots *p, const struct tsv *t);		/* -1 where the table is unfit */
 int plots_fill(struct plots *p, const struct tsv *t);		/* -1 where the table is unfit */
 int plots_values(struct plots *p, GPtrArray *series, const char *ylabel, double ymin, double ymax);
+/* Points of plots_curves() under one name; @points: pairs x, y of double */
+struct curve {
+	char *name;
+	GArray *points;
+};
+
+void curve_free(void *curve);
+
+enum curve_form { CURVE_STEPS, CURVE_LINES, CURVE_BARS };
+
+/*
+ * Curves over a common axis: @logx and @logy where values of many sizes meet (what is
+ * not above 0 is left out there)
+ */
+int plots_curves(struct plots *p, GPtrArray *curves, const char *xlabel, const char *ylabel,
+		 enum curve_form form, bool logx, bool logy);
 /* Draw them; false with *@err */
 bool plots_run(struct plots *p, GError **err);
 /* Picture @i as SVG to stand in HTML, with @label as its text alternative; NULL where it was not drawn.  g_free() it */

@@ -41,6 +41,7 @@ struct figures {
 	GPtrArray *runs;
 	GHashTable *of_case;	/* json_t * to its number in all, + 1 */
 	int seen[NR_KINDS], drawn[NR_KINDS];
+	int bench[BENCH_PLOTS];
 	struct plots *plots;
 	char *why_not;		/* nothing could be drawn */
 };
@@ -288,6 +289,7 @@ bool figures_draw(struct figures *f, GError **err)
 	}
 	for (guint i = 0; i < f->runs->len; i++)
 		prepare_runs(f, f->runs->pdata[i]);
+	bench_plots(f->plots, json_object_get(f->r->run, "bench"), f->bench);
 	if (plots_run(f->plots, &why))
 		return true;
 	if (why->code == MMG_EXIT_INTERRUPTED) {
@@ -387,6 +389,34 @@ static void runs_pictures(const struct figures *f, GString *out)
 		g_string_append(out, "</p></figure>\n");
 		g_free(svg);
 		g_string_free(text, TRUE);
+	}
+}
+
+void figures_bench(struct figures *f, GString *out)
+{
+	for (int i = 0; i < BENCH_PLOTS; i++) {
+		char *text, *svg;
+
+		if (f->bench[i] < 0)
+			continue;
+		text = bench_plot_sentence(json_object_get(f->r->run, "bench"), i);
+		svg = plots_svg(f->plots, f->bench[i], text);
+		g_string_append(out, "<figure>\n<figcaption><b>");
+		html_text(out, "%s", bench_plot_title(i));
+		g_string_append(out, "</b></figcaption>\n");
+		if (svg)
+			g_string_append(out, svg);
+		g_string_append(out, "<p class=\"alt\">");
+		html_text(out, "%s", text);
+		g_string_append(out, "</p>\n");
+		if (!svg && f->why_not) {
+			g_string_append(out, "<p class=\"note\">");
+			html_text(out, "No picture: %s.", f->why_not);
+			g_string_append(out, "</p>\n");
+		}
+		g_string_append(out, "</figure>\n");
+		g_free(svg);
+		g_free(text);
 	}
 }
 

@@ -629,9 +629,14 @@ static void origins(struct page *p)
 
 /* ---- what other verbs add ---- */
 
-static void html_any(GString *out, const json_t *v)
+/* Its series are pictures */
+static void html_bench(GString *out, const json_t *v)
 {
-	html_value(out, v, 0);
+	json_t *rest = json_copy((json_t *)v);
+
+	json_object_del(rest, "series");
+	html_value(out, rest, 0);
+	json_decref(rest);
 }
 
 static const struct {
@@ -643,7 +648,7 @@ static const struct {
 	  html_gate },
 	{ "mutants", "Mutants",
 	  "Kernels broken on purpose: a test that lets one pass would miss that bug.", html_mutants },
-	{ "bench", "Benchmark", "Workloads on each kernel.", html_any },
+	{ "bench", "Benchmark", "Workloads on each kernel.", html_bench },
 };
 
 static void extra(struct page *p, gsize i)
@@ -654,6 +659,8 @@ static void extra(struct page *p, gsize i)
 		return;
 	g_string_append_printf(p->out, "<section id=\"%s\"><h2>%s</h2>\n<p>%s</p>\n", extras[i].key,
 			       extras[i].title, extras[i].about);
+	if (!strcmp(extras[i].key, "bench"))
+		figures_bench(p->figures, p->out);
 	extras[i].show(p->out, v);
 	raw(p, "</section>\n");
 }

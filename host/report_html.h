@@ -32,6 +32,19 @@ bool figures_have_zones(const struct figures *f);
 int figures_of_case(const struct figures *f, const json_t *c);
 void figures_free(struct figures *f);
 
+/* Pictures of run["bench"], where it has series */
+void figures_bench(struct figures *f, GString *out);
+
+/* ---- report_bench.c ---- */
+
+#define BENCH_PLOTS	3
+
+/* Its series as pictures, one a kind: numbers of them, or -1 */
+void bench_plots(struct plots *p, const json_t *bench, int plot[BENCH_PLOTS]);
+/* What picture @i of @bench shows: a title, and its text alternative (g_free() it) */
+const char *bench_plot_title(int i);
+char *bench_plot_sentence(const json_t *bench, int i);
+
 /* ---- report_value.c ---- */
 
 /* A JSON value laid out for people: objects as lists, lists of objects as tables */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/report.c host/report_text.c host/report_tap.c host/report_junit.c host/report_kcidb.c host/report_summary.c host/report_html.c host/report_figures.c host/report_value.c host/report_compare.c host/report_verb.c host/artifact.c host/plot.c host/text.c host/util.c host/status.c
+// unit-sources: host/report.c host/report_text.c host/report_tap.c host/report_junit.c host/report_kcidb.c host/report_summary.c host/report_html.c host/report_figures.c host/report_bench.c host/report_value.c host/report_compare.c host/report_verb.c host/artifact.c host/plot.c host/text.c host/util.c host/status.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

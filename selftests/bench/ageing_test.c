@@ -67,7 +67,7 @@ static double count_calls(const struct memcg *cg, u64 id)
 	return lost < 0 ? -1 : n + lost;
 }
 
-static void ageing(const struct mmg_case *c)
+static void measure(const struct mmg_case *c)
 {
 	const struct param *p = c->arg;
 	size_t bytes = p->mib * MIB, step = p->thp ? HUGE : PAGE, n = bytes / step;
@@ -118,14 +118,14 @@ static const struct param huge[] = {
 };
 
 static const struct mmg_case cases[] = {
-	{ "4k-32", ageing, &small[0], 60, true },
-	{ "4k-128", ageing, &small[1], 60, true },
-	{ "4k-512", ageing, &small[2], 120, true },
-	{ "4k-2048", ageing, &small[3], 300, true },
-	{ "thp-32", ageing, &huge[0], 60, true },
-	{ "thp-128", ageing, &huge[1], 60, true },
-	{ "thp-512", ageing, &huge[2], 60, true },
-	{ "thp-2048", ageing, &huge[3], 120, true },
+	{ "4k-32", measure, &small[0], 60, true },
+	{ "4k-128", measure, &small[1], 60, true },
+	{ "4k-512", measure, &small[2], 120, true },
+	{ "4k-2048", measure, &small[3], 300, true },
+	{ "thp-32", measure, &huge[0], 60, true },
+	{ "thp-128", measure, &huge[1], 60, true },
+	{ "thp-512", measure, &huge[2], 60, true },
+	{ "thp-2048", measure, &huge[3], 120, true },
 };
 
 static const char *const settings[] = { LRU_GEN_ENABLED, NULL };

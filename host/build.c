@@ -418,23 +418,28 @@ static bool work_overlay(struct work *w, const struct source *src, GHashTable *o
 	return true;
 }
 
-static struct work *work_open(const struct source *src, GError **err)
+static struct work *work_open(const struct source *src)
 {
 	g_autofree char *real = realpath(src->tree, NULL);
-	g_autofree char *hash = NULL, *lock = NULL;
+	g_autofree char *hash = NULL;
 	struct work *w = g_new0(struct work, 1);
 
 	hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, real ? real : src->tree, -1);
 	hash[12] = '\0';
-	lock = g_strdup_printf("build-%s", hash);
 	w->dir = mmg_cache_path("build", hash, NULL);
 	w->src = g_build_filename(w->dir, "src", NULL);
-	w->lock = mmg_lock(lock, err);
-	if (w->lock < 0 || !mmg_mkdirs(w->src, err)) {
-		work_close(w);
-		return NULL;
-	}
+	w->lock = -1;
 	return w;
+}
+
+/* From here on nobody else builds there */
+static bool work_lock(struct work *w, GError **err)
+{
+	g_autofree char *hash = g_path_get_basename(w->dir);
+	g_autofree char *lock = g_strdup_printf("build-%s", hash);
+
+	w->lock = mmg_lock(lock, err);
+	return w->lock >= 0 && mmg_mkdirs(w->src, err);
 }
 
 /* ---- configuration ---- */
@@ -896,17 +901,19 @@ struct build_result *kernel_build(const struct build_spec *spec, GError **err)
 	compiler = compiler_version(spec->arch, err);
 	if (!compiler)
 		return NULL;
-	w = work_open(spec->src, err);
-	if (!w)
-		return NULL;
+	w = work_open(spec->src);
 	w->files = list_source(spec->src->tree, err);
 	if (!w->files)
 		goto out;
 	listing = files_to_text(w->files);
 	w->key = source_key(spec->src, listing);
 	dir = result_dir(w, spec, want, compiler);
+	/* what is finished needs no turn; whoever held the lock may have built this one */
 	r = result_load(dir, spec->arch);
-	if (r || !have_tools(err))
+	if (r || !have_tools(err) || !work_lock(w, err))
+		goto out;
+	r = result_load(dir, spec->arch);
+	if (r)
 		goto out;
 	changed = changed_load(w);
 	if (work_refresh(w, spec->src, listing, changed, err) &&

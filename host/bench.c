@@ -135,6 +135,8 @@ static const char *const randread_tests[] = {
 	"bench/randread/classic", "bench/randread/classic-no-reserve", NULL
 };
 
+static const char *const randread_machines[] = { "bench-randread", NULL };
+
 static const struct bench_figure randread_figures[] = {
 	{ "kswapd_scan_per_mib", "pages kswapd scans for a MiB read", true },
 	{ "scan_per_mib", "the same with direct reclaim", true },
@@ -146,6 +148,7 @@ static const struct bench_figure randread_figures[] = {
 	{ "allocstall_dma32", "allocstall_dma32", false },
 	{ "kswapd_cpu_s", "kswapd's processor seconds", true },
 	{ "mib_per_s", "MiB read a second", true },
+	{ "fio_reads_per_s", "fio's reads of 64 KiB a second", true },
 	{ "read_mib", "MiB read", false },
 	{ }
 };
@@ -370,7 +373,7 @@ static void boot_show(const json_t *run, json_t *out)
 
 static const struct bench benches[] = {
 	{ "randread", "random reads beside a device that needs DMA32, with and without the reserve",
-	  randread_tests, NULL, 5, randread_columns, randread_figures, NULL, NULL },
+	  randread_tests, randread_machines, 5, randread_columns, randread_figures, NULL, NULL },
 	{ "residency", "which pages are in memory, asked in bulk and page by page", residency_tests, NULL,
 	  3, residency_columns, residency_figures, NULL, NULL },
 	{ "boot", "where the time of a run goes", boot_tests, boot_machines, 3, boot_columns,
@@ -462,6 +465,11 @@ int verb_bench(struct cli *cli, GError **err)
 	if (!strcmp(b->name, "randread") && kernels->len > 1)
 		g_ptr_array_set_size(tests, 1);
 	machines = list_of(b->machines);
+	if (cli->machines->len) {
+		g_ptr_array_set_size(machines, 0);
+		for (guint i = 0; i < cli->machines->len; i++)
+			g_ptr_array_add(machines, g_strdup(cli->machines->pdata[i]));
+	}
 	cli->jobs = 1;		/* two VMs at once would measure each other */
 	{
 		struct suite s = {

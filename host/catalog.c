@@ -180,7 +180,7 @@ static bool check_keys(GKeyFile *kf, const char *path, GHashTable *module_option
 {
 	static const char *const known[] = {
 		"about", "arch", "memory", "memory-args", "cpus", "board", "append", "qemu",
-		"swap", "disk", "setup", "dimms", "tests", NULL
+		"swap", "disk", "setup", "dimms", "tests", "programs", NULL
 	};
 	char **keys = g_key_file_get_keys(kf, "machine", NULL, NULL);
 	bool ok = true;
@@ -291,6 +291,7 @@ struct machine *machine_load(const char *name, GError **err)
 	m->setup = get_list(kf, "setup");
 	m->dimms = get_list(kf, "dimms");
 	m->tests = get_list(kf, "tests");
+	m->programs = get_list(kf, "programs");
 	if (!check_keys(kf, path, m->module_options, err) || !check_values(m, kf, path, err)) {
 		machine_free(m);
 		m = NULL;
@@ -367,6 +368,7 @@ void machine_free(gpointer machine)
 	g_ptr_array_unref(m->setup);
 	g_ptr_array_unref(m->dimms);
 	g_ptr_array_unref(m->tests);
+	g_ptr_array_unref(m->programs);
 	g_hash_table_unref(m->module_options);
 	g_free(m);
 }

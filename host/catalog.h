@@ -35,11 +35,12 @@ void catalog_test_free(gpointer test);
  * @module_options: module name to options
  * @dimms:	sizes of the DIMMs that can be plugged
  * @tests:	globs of tests that may run there though they do not name it
+ * @programs:	of the host, put on the data disk with their libraries where the host has them
  */
 struct machine {
 	char *name, *about, *memory, *memory_args, *board, *append, *swap, *disk;
 	int cpus;
-	GPtrArray *archs, *qemu, *setup, *dimms, *tests;
+	GPtrArray *archs, *qemu, *setup, *dimms, *tests, *programs;
 	GHashTable *module_options;
 };
 

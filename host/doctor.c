@@ -216,6 +216,7 @@ static void look_at_packages(json_t *all)
 		{ "check", "for the suite's own tests, ./run.sh check", NOTE },
 		{ "build", "to build kernels: build, gate, mutants, bisect", NOTE },
 		{ "arm64", "for --arch arm64 on this host", NOTE },
+		{ "bench", "for bench randread to read by fio", NOTE },
 	};
 	const struct manager *m = host_manager();
 	char *path, *text = NULL;

@@ -66,4 +66,13 @@ bool vm_start(struct vm *vm, GError **err);
 void vm_stop(struct vm *vm, const char *state, const char *reason);
 void vm_free(struct vm *vm);
 
+/* ---- programs.c ---- */
+
+/*
+ * Below @dir, a folder that holds programs/NAME of each of the host's programs @names that is there,
+ * with the libraries it is linked with, for a data disk; g_free() the path.  NULL where there is
+ * none: no such program (which is said in one line), another architecture, no names.
+ */
+char *programs_stage(const char *dir, const GPtrArray *names, const char *arch);
+
 #endif /* MMGATE_VM_H */

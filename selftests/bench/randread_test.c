@@ -2,7 +2,7 @@
 /*
  * mmgate-about: workload: random reads beside a device that can only use DMA32
  * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
- * mmgate-machines: bench-randread
+ * mmgate-machines: bench-randread bench-randread-fio
  * mmgate-needs: CONFIG_USB_EHCI_HCD CONFIG_USB_EHCI_PCI CONFIG_EXT4_FS CONFIG_LRU_GEN
  * mmgate-modules: ehci_pci
  * mmgate-timeout: 400
@@ -26,11 +26,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runner.h"
@@ -38,6 +40,10 @@
 #include "zoneinfo.h"
 
 #define FILE_NAME	"/mnt/data/randread"
+#define PROGRAMS	"/mnt/data/programs"	/* of the host, machine key programs */
+#define FIO		PROGRAMS "/fio"
+#define FIO_LOADER	PROGRAMS "/ld-linux-x86-64.so.2"
+#define FIO_ANSWER	"/tmp/fio.json"
 #define USBFS_MB	"/sys/module/usbcore/parameters/usbfs_memory_mb"
 #define LRU_GEN		"/sys/kernel/mm/lru_gen/enabled"
 #define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
@@ -215,6 +221,73 @@ static double random_reads(int fd, size_t bytes, struct device *d)
 	return mib;
 }
 
+static pid_t start_fio(size_t bytes)
+{
+	char size[48], seed[48];
+	pid_t pid;
+
+	snprintf(size, sizeof(size), "--size=%zu", bytes);
+	snprintf(seed, sizeof(seed), "--randseed=%lu", (unsigned long)mmg_opts.seed);
+	pid = fork();
+	if (pid)
+		return pid;
+	/* what it finds in the page cache stays there, as under any reader */
+	execl(FIO_LOADER, FIO_LOADER, "--library-path", PROGRAMS, FIO, "--name=randread",
+	      "--filename=" FILE_NAME, "--rw=randread", "--bs=64k", "--ioengine=psync",
+	      "--thread", "--io_size=128m", "--thinktime=2000", "--runtime=60",
+	      "--invalidate=0", "--norandommap", "--allow_file_create=0",
+	      "--output-format=json", "--output=" FIO_ANSWER, size, seed, NULL);
+	_exit(127);
+}
+
+/* The number behind "@key" in the read part of fio's answer; broken where it is not there */
+static double fio_number(const char *answer, const char *key)
+{
+	const char *read = strstr(answer, "\"read\" :"), *at = read ? strstr(read, key) : NULL;
+
+	at = at ? strchr(at, ':') : NULL;
+	if (!at)
+		mmg_broken("fio's answer has no %s: %.60s", key, answer);
+	return strtod(at + 1, NULL);
+}
+
+/* MiB of pages taken from the zones: what tells how far fio has come */
+static double mib_taken(void)
+{
+	static struct vmstat v;
+
+	work_vmstat(&v);
+	return (vmstat_alloc(&v, "dma32") + vmstat_alloc(&v, "normal")) / 256.0;
+}
+
+/* fio reads, the driver follows: MiB that fio says it read */
+static double fio_reads(size_t bytes, struct device *d)
+{
+	double end = work_now() + 2 * MAX_SECONDS, start = mib_taken(), mib;
+	pid_t pid = start_fio(bytes);
+	char *answer;
+	int status;
+
+	mmg_doing("fio reading at random");
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (work_now() > end)
+			kill(pid, SIGKILL);
+		mib = mib_taken() - start;
+		if (d->taken + d->refused < BUFFERS_PER_MIB * mib)
+			use_device(d);
+		usleep(PACE_US);
+	}
+	answer = mmg_read_file(FIO_ANSWER, NULL);
+	unlink(FIO_ANSWER);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) || !answer)
+		mmg_broken("fio ended with status %#x: %.60s", status,
+			   answer ?: "it left no answer");
+	mib = fio_number(answer, "\"io_bytes\"") / MIB;
+	mmg_metric("fio_reads_per_s", fio_number(answer, "\"iops\""));
+	free(answer);
+	return mib;
+}
+
 static void report(const struct vmstat *a, const struct vmstat *b, double mib)
 {
 	static const char *const counters[] = {
@@ -268,7 +341,12 @@ static void randread(const struct mmg_case *c)
 	cpu = work_cpu_of("kswapd");
 	start = work_now();
 	work_vmstat(&before);
-	mib = random_reads(fd, bytes, &d);
+	if (access(FIO, X_OK)) {
+		mmg_info("no fio on the data disk: the workload's own reads");
+		mib = random_reads(fd, bytes, &d);
+	} else {
+		mib = fio_reads(bytes, &d);
+	}
 	work_vmstat(&after);
 	mmg_metric("kswapd_cpu_s", work_cpu_of("kswapd") - cpu);
 	mmg_metric("mib_per_s", mib / (work_now() - start));

@@ -30,8 +30,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "orderstat.h"
-
 #if defined(__x86_64__)
 
 #include "svm_util.h"
@@ -43,7 +41,6 @@
 #endif
 
 #define BATCH		64
-#define STEPS		16
 #define AUC_GOOD	0.99
 #define L2_MOVE		0x800000000UL	/* 32G: L2's address of the region less L1's */
 #define LOW_END		0x100000000UL	/* below: L1's code, stack, page tables */
@@ -394,43 +391,7 @@ static void both_case(const struct mmg_case *c)
 
 /* --- order ------------------------------------------------------------------------------- */
 
-/* One run of the order experiment: its AUC */
-struct result {
-	double auc;
-	size_t hot, cold, hot_gone, cold_gone;
-};
-
-static void reclaim_in_steps(struct stage *s, const u8 *label, struct result *r)
-{
-	u16 *rank = calloc(s->r.units, sizeof(*rank));
-	struct order o = { .n = s->r.units, .age = label, .rank = rank, .nr_ranks = STEPS + 1 };
-	size_t left = 0, target, i;
-	unsigned int step;
-
-	r->hot = order_count(&o, 0);
-	r->cold = o.n - r->hot;
-	for (step = 1; step <= STEPS; step++) {
-		target = r->cold * step / STEPS;
-		if (left >= target)
-			continue;
-		memcg_reclaim(&s->lab.cg, (target - left) * s->r.unit * s->r.page_size, NULL);
-		left = o.n - region_read(&s->r);
-		for (i = 0; i < o.n; i++) {
-			if (!s->r.present[i] && !rank[i])
-				rank[i] = step;
-		}
-	}
-	for (i = 0; i < o.n; i++) {
-		if (!rank[i])
-			rank[i] = STEPS + 1;
-	}
-	r->auc = order_auc(&o);
-	r->hot_gone = order_evicted(&o, 0);
-	r->cold_gone = order_evicted(&o, 1);
-	free(rank);
-}
-
-static void order_run(const struct params *p, bool walk, struct result *r)
+static void order_run(const struct params *p, bool walk, struct stage_order *r)
 {
 	static struct stage s;
 	size_t n;
@@ -449,7 +410,7 @@ static void order_run(const struct params *p, bool walk, struct result *r)
 		age(&s);
 	}
 	mmg_doing("reclaiming");
-	reclaim_in_steps(&s, label, r);
+	stage_reclaim(&s, label, r);
 	stage_destroy(&s);
 	lab_set_walk(true);
 	free(hot);
@@ -459,7 +420,7 @@ static void order_run(const struct params *p, bool walk, struct result *r)
 static void order_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	struct result order, control;
+	struct stage_order order, control;
 	char text[160];
 
 	require_l2();

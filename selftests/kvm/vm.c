@@ -13,11 +13,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "orderstat.h"
+
 #define JOB_STEP	0x80000000UL
 /* the library takes 1/256 of it as memory: room for a static binary and page tables */
 #define EXTRA_PAGES	0x40000
 #define JOB_SLOT	10
 #define MEM_SLOT	20
+#define RECLAIM_STEPS	16
 
 /* Library of 6.1: the first argument is a mode, later a shape */
 #ifndef VM_SHAPE_DEFAULT
@@ -29,6 +32,8 @@
 void kvm_selftest_init(void);
 
 const char *const lab_settings[] = {
+	/* first, so put back last: the kernel raises it when huge pages are turned on */
+	"/proc/sys/vm/min_free_kbytes",
 	LRU_GEN_ENABLED,
 	LRU_GEN_MIN_TTL,
 	"/proc/sys/kernel/numa_balancing",
@@ -891,6 +896,38 @@ void stage_populate(struct stage *s)
 	if (listed < s->r.pages || listed > s->r.pages * 5 / 4 + 64)
 		mmg_broken("precondition: %llu pages on the group's lists, %zu were faulted in",
 			   (unsigned long long)listed, s->r.pages);
+}
+
+void stage_reclaim(struct stage *s, const u8 *label, struct stage_order *r)
+{
+	u16 *rank = calloc(s->r.units, sizeof(*rank));
+	struct order o = { .n = s->r.units, .age = label, .rank = rank,
+			   .nr_ranks = RECLAIM_STEPS + 1 };
+	size_t left = 0, target, i;
+	unsigned int step;
+
+	mmg_doing("reclaiming");
+	r->hot = order_count(&o, 0);
+	r->cold = o.n - r->hot;
+	for (step = 1; step <= RECLAIM_STEPS; step++) {
+		target = r->cold * step / RECLAIM_STEPS;
+		if (left >= target)
+			continue;
+		memcg_reclaim(&s->lab.cg, (target - left) * s->r.unit * s->r.page_size, NULL);
+		left = o.n - region_read(&s->r);
+		for (i = 0; i < o.n; i++) {
+			if (!s->r.present[i] && !rank[i])
+				rank[i] = step;
+		}
+	}
+	for (i = 0; i < o.n; i++) {
+		if (!rank[i])
+			rank[i] = RECLAIM_STEPS + 1;
+	}
+	r->auc = order_auc(&o);
+	r->hot_gone = order_evicted(&o, 0);
+	r->cold_gone = order_evicted(&o, 1);
+	free(rank);
 }
 
 void stage_destroy(struct stage *s)

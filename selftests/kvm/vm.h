@@ -278,6 +278,19 @@ void stage_touch(struct stage *s, const u32 *list, size_t n, bool write);
  */
 void stage_populate(struct stage *s);
 void stage_destroy(struct stage *s);
+/**
+ * struct stage_order - who left first of the hot (label 0) and the cold (label 1)
+ * @auc:	see order_auc()
+ */
+struct stage_order {
+	double auc;
+	size_t hot, cold;
+	size_t hot_gone, cold_gone;
+};
+
+/* memory.reclaim of as many units as are cold by @label, in 16 steps */
+void stage_reclaim(struct stage *s, const u8 *label, struct stage_order *r);
+
 /* Type of the region's pages in lru_gen: LRU_GEN_FILE for files, else LRU_GEN_ANON */
 int stage_type(const struct stage *s);
 

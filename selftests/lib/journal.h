@@ -45,7 +45,7 @@ off_t mmg_journal_mark(void);
  */
 int mmg_journal_restore(off_t mark);
 
-/* Restore all, unlock and unlink the journal */
+/* Restore all, unlock and unlink the journal.  Safe in a signal handler. */
 void mmg_journal_close(void);
 
 #endif /* MMGATE_JOURNAL_H */

@@ -414,7 +414,7 @@ static void on_crash(int sig)
 
 	if (pid > 0)
 		kill(-pid, SIGKILL);
-	mmg_journal_restore(0);
+	mmg_journal_close();
 	signal(sig, SIG_DFL);
 	raise(sig);
 }

@@ -156,7 +156,20 @@ static bool series_better(const char *a, const char *b, const char *want)
 	return ra == 1 ? kernel_version_cmp(a, b) > 0 : kernel_version_cmp(a, b) < 0;
 }
 
-/* Series of a cache key "linux-source-6.12_VERSION-parts", g_free() it */
+/* The folder's last word; the one of parts changes whenever needed[] grows */
+static const char *kind_of(bool whole)
+{
+	return whole ? "whole" : "parts2";
+}
+
+static bool is_current(const char *key)
+{
+	const char *kind = strrchr(key, '-') + 1;
+
+	return !strcmp(kind, kind_of(true)) || !strcmp(kind, kind_of(false));
+}
+
+/* Series of a cache key "linux-source-6.12_VERSION-whole", g_free() it */
 static char *key_series(const char *key)
 {
 	const char *p = key + strlen("linux-source-"), *end = strchr(p, '_');
@@ -189,7 +202,7 @@ static char *best_cached(const char *want, const char *series, bool whole, bool 
 		char *key = keys->pdata[i], *s = key_series(key), *v = key_version(key);
 		bool fits = is_exact(want) ? !strcmp(v, want) : near || !strcmp(s, series);
 
-		if (fits && (!best || series_better(s, best_series, series) ||
+		if (fits && is_current(key) && (!best || series_better(s, best_series, series) ||
 			     (!strcmp(s, best_series) && deb_version_cmp(v, best_version) > 0))) {
 			g_free(best_series);
 			g_free(best_version);
@@ -233,7 +246,7 @@ static char *make_source(struct apt *apt, const struct apt_pkg *pkg, bool whole,
 			 GError **err)
 {
 	struct source s = { apt, pkg, whole };
-	char *key = g_strdup_printf("%s_%s-%s", pkg->name, pkg->version, whole ? "whole" : "parts");
+	char *key = g_strdup_printf("%s_%s-%s", pkg->name, pkg->version, kind_of(whole));
 	char *dir = cache_make("sources", key, fill_source, &s, err);
 
 	if (dir && name)

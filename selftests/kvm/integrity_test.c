@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * mmgate-about: does a guest keep every byte while its memory is aged, evicted and moved?
- * mmgate-guards: 1d4832becdc2 mm: multi-gen LRU: use {ptep,pmdp}_clear_young_notify()
  * mmgate-guards: 8931a454aea0 KVM: Take mmu_lock when handling MMU notifier iff hva hits
  * mmgate-machines: default npt-off tdp-mmu-off numa-fake2
  * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG CONFIG_SWAP debugfs root

@@ -41,6 +41,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "node.h"
 #include "vmstat.h"
 
 #define BATCH		64	/* MIN_LRU_BATCH, MEMCG_CHARGE_BATCH */
@@ -574,6 +575,21 @@ static void fill_cache(struct cache *c, int fd, size_t bytes)
 			   cached(c), c->pages);
 }
 
+/*
+ * On the node where the VM's pages are: reclaim goes node by node, and one that has no
+ * file pages gives anonymous ones whatever is asked.
+ */
+static void bind_cache(const struct stage *s)
+{
+	struct node_set one;
+
+	if (s->r.nid < 0)
+		return;
+	one = node_set_of(s->r.nid);
+	if (node_set_policy(NODE_BIND, &one))
+		mmg_broken("binding page cache to node %d: %s", s->r.nid, strerror(errno));
+}
+
 enum expect { FILE_ONLY, FILE_FIRST, ANON_FIRST, ANON_ONLY };
 
 struct swappiness {
@@ -626,6 +642,7 @@ static void swappiness_case(const struct mmg_case *c)
 	if (w->value)
 		skip_unless_known(&s.lab.cg, w->value);
 	fd = open_cache_file(bytes);
+	bind_cache(&s);
 	fill_cache(&cache, fd, bytes);
 	memcg_drain_lru();
 	age(&s);

@@ -62,8 +62,10 @@ state() {
 	"$mmgate" -q --no-history --kernel debian:6.12 --test mm/lowmem_reserve --machine numa-uneven \
 		--out "$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
 	pid=$!
+	# a QEMU that is only asked what it can do comes before the results' folder
 	for _ in $(seq 600); do
-		qemu=$(pgrep -P "$pid" -f qemu-system | head -n 1) && [ -n "$qemu" ] && break
+		qemu=$(pgrep -P "$pid" -f qemu-system | head -n 1) && [ -n "$qemu" ] &&
+			compgen -G "$BATS_TEST_TMPDIR/out/*/*/console.log" >/dev/null && break
 		sleep 0.1
 	done
 	kill -INT "$pid"

@@ -28,6 +28,17 @@ state() {
 	jq -r '.boots[0].state' "$BATS_TEST_TMPDIR/out/run.json"
 }
 
+# The VM of the run $pid, once it boots: as $qemu.  A QEMU that is only asked what it can do
+# comes before the results' folder.
+wait_vm() {
+	for _ in $(seq 600); do
+		qemu=$(pgrep -P "$pid" -f qemu-system | head -n 1) && [ -n "$qemu" ] &&
+			compgen -G "$BATS_TEST_TMPDIR/out/*/*/console.log" >/dev/null && return
+		sleep 0.1
+	done
+	return 1
+}
+
 @test "a panic before hello is broken, with the panic's text, within seconds" {
 	gate --machine no-init
 	[ "$status" = 3 ]
@@ -46,10 +57,7 @@ state() {
 	"$mmgate" -q --no-history --kernel debian:6.12 --test mm/lowmem_reserve --machine numa-uneven \
 		--out "$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
 	pid=$!
-	for _ in $(seq 600); do
-		qemu=$(pgrep -P "$pid" -f qemu-system | head -n 1) && [ -n "$qemu" ] && break
-		sleep 0.1
-	done
+	wait_vm
 	kill -9 "$qemu"
 	status=0
 	wait "$pid" || status=$?
@@ -62,12 +70,7 @@ state() {
 	"$mmgate" -q --no-history --kernel debian:6.12 --test mm/lowmem_reserve --machine numa-uneven \
 		--out "$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
 	pid=$!
-	# a QEMU that is only asked what it can do comes before the results' folder
-	for _ in $(seq 600); do
-		qemu=$(pgrep -P "$pid" -f qemu-system | head -n 1) && [ -n "$qemu" ] &&
-			compgen -G "$BATS_TEST_TMPDIR/out/*/*/console.log" >/dev/null && break
-		sleep 0.1
-	done
+	wait_vm
 	kill -INT "$pid"
 	status=0
 	wait "$pid" || status=$?

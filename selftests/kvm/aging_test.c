@@ -112,7 +112,7 @@ static void evict_oldest(struct stage *s)
 	for (i = 0; i < s->lab.info.nr_nodes; i++) {
 		const struct lru_gen_node *node = &s->lab.info.node[i];
 		u64 seq = lru_gen_max_seq(node) - 3;
-		int swappiness = s->r.backing == BACK_FILE ? 0 : 200;
+		int swappiness = s->r.backing == BACK_FILE ? 0 : LRU_GEN_ANON_ONLY;
 		int err = lru_gen_evict(s->lab.id, node->nid, seq, swappiness, s->r.pages * 2);
 
 		if (err)

@@ -293,7 +293,8 @@ static void evict_by_command(struct run *run, u64 pages)
 	node = run->s.r.nid < 0 ? &lab->info.node[0] : lru_gen_node(&lab->info, run->s.r.nid);
 	if (!node)
 		mmg_broken("lru_gen does not list node %d", run->s.r.nid);
-	err = lru_gen_evict(lab->id, node->nid, lru_gen_max_seq(node) - 2, 200, pages);
+	err = lru_gen_evict(lab->id, node->nid, lru_gen_max_seq(node) - 2,
+			    LRU_GEN_ANON_ONLY, pages);
 	if (err)
 		mmg_fail("evicting %llu pages by command: %s", (unsigned long long)pages,
 			 strerror(-err));

@@ -278,7 +278,8 @@ static void judge_identity(struct stage *s, const u8 *label)
 	size_t gone[2] = { }, n[2] = { }, i;
 	int err;
 
-	err = lru_gen_evict(s->lab.id, node->nid, lru_gen_max_seq(node) - 3, 200, 2 * s->r.pages);
+	err = lru_gen_evict(s->lab.id, node->nid, lru_gen_max_seq(node) - 3,
+			    LRU_GEN_ANON_ONLY, 2 * s->r.pages);
 	if (err)
 		mmg_broken("evicting the oldest generation: %s", strerror(-err));
 	region_read(&s->r);

@@ -140,8 +140,12 @@ int lru_gen_age(u64 id, int nid, u64 seq, int swappiness, bool force);
 
 /*
  * "- ID NODE SEQ SWAPPINESS NR": evict up to @nr pages from generations up to
- * @seq, which must be at most max_seq - 2.  Returns 0 or -errno.
+ * @seq, which must be at most max_seq - 2.  Returns 0 or -errno.  The kernel goes on
+ * until no type that it may take has a generation up to @seq (evictable_min_seq() of
+ * mm/vmscan.c from 6.15 on): some old page cache in the group would have it take anonymous
+ * generations beyond @seq, unless it is told LRU_GEN_ANON_ONLY, "max" there.
  */
+#define LRU_GEN_ANON_ONLY	201
 int lru_gen_evict(u64 id, int nid, u64 seq, int swappiness, u64 nr);
 
 /* Any text as a command.  Returns 0 or -errno. */

@@ -72,10 +72,15 @@ int lru_gen_age(u64 id, int nid, u64 seq, int swappiness, bool force)
 int lru_gen_evict(u64 id, int nid, u64 seq, int swappiness, u64 nr)
 {
 	char text[128];
+	int ret;
 
 	snprintf(text, sizeof(text), "- %llu %d %llu %d %llu\n", (unsigned long long)id, nid,
 		 (unsigned long long)seq, swappiness, (unsigned long long)nr);
-	return lru_gen_command(text);
+	ret = lru_gen_command(text);
+	/* before 6.15 the most that can be said is 200 */
+	if (ret == -EINVAL && swappiness == LRU_GEN_ANON_ONLY)
+		return lru_gen_evict(id, nid, seq, 200, nr);
+	return ret;
 }
 
 int lru_gen_enabled(void)

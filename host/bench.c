@@ -359,14 +359,14 @@ static void boot_show(const json_t *run, json_t *out)
 	boot_figure(out, "host_s", "host, beside the VM", host, host);
 	if (isnan(bare) || isnan(full))
 		return;
-	printf("  with tests / bare: %.2f; %.2f s more for each of 2 experiments (%u boots each)\n",
+	printf("  with tests / bare: %.2f; %.2f s more for each of 2 tests (%u boots each)\n",
 	       full / bare, (full - bare) / 2, n);
 	json_array_append_new(json_object_get(out, "ratios"),
 			      json_pack("{s:s, s:s, s:f}", "name", "boot_over_bare", "title",
 					"with tests / bare", "value", full / bare));
 	json_array_append_new(json_object_get(out, "figures"),
-			      json_pack("{s:s, s:s, s:[f,f]}", "name", "experiment_s", "title",
-					"more for each experiment", "values", 0.0, (full - bare) / 2));
+			      json_pack("{s:s, s:s, s:[f,f]}", "name", "test_s", "title",
+					"more for each test", "values", 0.0, (full - bare) / 2));
 }
 
 /* ---- the verb ---- */

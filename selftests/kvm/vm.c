@@ -763,20 +763,33 @@ void lab_read(struct lab *lab, bool full)
 	lru_gen_read(full, lab->cg.path, &lab->info);
 }
 
+static void age_one(struct lab *lab, const struct lru_gen_node *node, bool force)
+{
+	u64 seq = lru_gen_max_seq(node);
+	int err = lru_gen_age(lab->id, node->nid, seq, 200, force);
+
+	if (err)
+		mmg_broken("aging \"+ %llu %d %llu 200 %d\": %s", (unsigned long long)lab->id,
+			   node->nid, (unsigned long long)seq, force, strerror(-err));
+}
+
 void lab_age(struct lab *lab, bool force)
 {
+	const struct lru_gen_node *first;
 	unsigned int i;
 
 	lab_read(lab, false);
+	/*
+	 * 6.1 trusts the accessed bits of page-table pages even in a forced walk
+	 * (mm/vmscan.c, walk_pmd_range()), and every node's walk clears them: what one
+	 * node's aging has looked at is hidden from the next one's.
+	 */
+	first = lru_gen_node(&lab->info, region_node());
+	if (first)
+		age_one(lab, first, force);
 	for (i = 0; i < lab->info.nr_nodes; i++) {
-		const struct lru_gen_node *node = &lab->info.node[i];
-		int err = lru_gen_age(lab->id, node->nid, lru_gen_max_seq(node), 200, force);
-
-		if (err)
-			mmg_broken("aging \"+ %llu %d %llu 200 %d\": %s",
-				   (unsigned long long)lab->id, node->nid,
-				   (unsigned long long)lru_gen_max_seq(node), force,
-				   strerror(-err));
+		if (&lab->info.node[i] != first)
+			age_one(lab, &lab->info.node[i], force);
 	}
 }
 

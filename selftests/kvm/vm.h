@@ -204,8 +204,8 @@ void lab_enter(struct lab *lab);
 void lab_read(struct lab *lab, bool full);
 
 /*
- * Age every node that has memory of the group, at its current max_seq, with
- * swappiness 200.  Broken, with what came back, where the command fails.
+ * Age every node that has memory of the group, the regions' own first, at its current
+ * max_seq, with swappiness 200.  Broken, with what came back, where the command fails.
  */
 void lab_age(struct lab *lab, bool force);
 

@@ -14,7 +14,8 @@
  *   module PATH [OPTIONS]        write PATH VALUE          env NAME=VALUE
  *   swap zram BYTES              swap disk SERIAL          mount SERIAL FSTYPE DIR
  *   scale N                      test NAME SECONDS PATH [ARG...]
- *   hostroot TAG DIR             shell DIR [COMMAND]       (DIR: where it starts)
+ *   hostroot TAG DIR             shell DIR                 (DIR: where it starts)
+ *   command TEXT                 (what the shell runs; \n and \\ stand for newline and \)
  *   ports                        what follows can be told to the host
  */
 #include <dirent.h>
@@ -81,7 +82,7 @@ static char *envs[MAX_ENV + 1];
 static size_t nr_envs;
 static char *tests[MAX_TESTS];
 static size_t nr_tests;
-static char *shell, *shell_root;
+static char *shell, *shell_root, *shell_command;
 
 static long long now_ms(void)
 {
@@ -378,6 +379,22 @@ static bool open_ports(void)
 	}
 }
 
+/* A copy of @text with \n made a newline and \\ a backslash */
+static char *unescaped(const char *text)
+{
+	char *copy = strdup(text), *to = copy;
+
+	for (; copy && *text; text++) {
+		if (*text == '\\' && text[1])
+			*to++ = *++text == 'n' ? '\n' : *text;
+		else
+			*to++ = *text;
+	}
+	if (copy)
+		*to = '\0';
+	return copy;
+}
+
 static void plan_line(char *line)
 {
 	char *rest = strchr(line, ' '), *next;
@@ -395,6 +412,8 @@ static void plan_line(char *line)
 		tests[nr_tests++] = strdup(rest);
 	} else if (!strcmp(line, "shell")) {
 		shell = strdup(rest);
+	} else if (!strcmp(line, "command")) {
+		shell_command = unescaped(rest);
 	} else if (!strcmp(line, "hostroot") && next) {
 		*next++ = '\0';
 		mount_host(rest, next);
@@ -842,14 +861,12 @@ static void run_test(size_t nr, char *spec)
 
 static void run_shell(void)
 {
-	char *command = strchr(shell, ' ');
 	char *argv[4] = { (char *)"/bin/sh", (char *)"-l", NULL, NULL };
 	pid_t pid;
 
-	if (command) {
-		*command++ = '\0';
+	if (shell_command) {
 		argv[1] = (char *)"-c";
-		argv[2] = command;
+		argv[2] = shell_command;
 	}
 	pid = fork();
 	if (!pid) {
@@ -865,7 +882,7 @@ static void run_shell(void)
 			dprintf(2, "chroot %s: %s\n", shell_root, strerror(errno));
 		if (chdir(shell))
 			dprintf(2, "chdir %s: %s\n", shell, strerror(errno));
-		if (!command && shell_root && !access("/bin/bash", X_OK))
+		if (!shell_command && shell_root && !access("/bin/bash", X_OK))
 			argv[0] = (char *)"/bin/bash";
 		execve(argv[0], argv, envs);
 		dprintf(2, "cannot run %s: %s\n", argv[0], strerror(errno));

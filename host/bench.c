@@ -474,7 +474,7 @@ int verb_bench(struct cli *cli, GError **err)
 	{
 		struct suite s = {
 			.cli = cli, .kernels = kernels, .tests = tests, .machines = machines,
-			.repeat = cli->repeat ?: b->repeat, .verb = "bench",
+			.repeat = cli->repeat ?: b->repeat, .one_seed = true, .verb = "bench",
 		};
 
 		run = suite_run(&s, &dir, err);

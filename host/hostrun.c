@@ -47,6 +47,10 @@ static bool run_one(struct ktap *k, const struct planned *p, const char *built, 
 		g_ptr_array_add(argv, g_strdup("-c"));
 		g_ptr_array_add(argv, g_strdup(p->cases->pdata[i]));
 	}
+	if (cli->seed) {
+		g_ptr_array_add(argv, g_strdup("--seed"));
+		g_ptr_array_add(argv, g_strdup_printf("%" G_GUINT64_FORMAT, cli->seed));
+	}
 	if (cli->destructive)
 		g_ptr_array_add(argv, g_strdup("--destructive"));
 	g_ptr_array_add(argv, NULL);
@@ -101,8 +105,9 @@ bool host_run(json_t *run, const struct cli *cli, int nr, const GPtrArray *plan,
 				ok = run_one(k, p, built, artifacts, cli, err);
 		}
 	}
-	json_array_append_new(boots, json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:b, s:f, s:[], s:[]}",
-					       "kernel", nr, "machine", "host", "repeat", repeat, "dir", sub,
+	json_array_append_new(boots, json_pack("{s:i, s:s, s:i, s:I, s:s, s:s, s:s, s:b, s:f, s:[], s:[]}",
+					       "kernel", nr, "machine", "host", "repeat", repeat,
+					       "seed", (json_int_t)cli->seed, "dir", sub,
 					       "state", ok ? "goodbye" : "interrupted", "reason", "",
 					       "complete", ok, "duration_s",
 					       (g_get_monotonic_time() - began) / 1e6, "splats", "artifacts"));

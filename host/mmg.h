@@ -237,6 +237,7 @@ char *selftests_build(const struct cli *cli, const struct kernel *k, GError **er
  * @tests:	globs, empty for all that fit
  * @machines:	names, empty for those the tests ask for
  * @repeat:	runs; kernels alternate within each
+ * @one_seed:	the same seed in every run; else each draws from the one after
  * @quiet:	no text on stdout
  * @on_case:	called with each case result object as it comes, or NULL; return
  *		false to end the boot there (mutants: killed already)
@@ -247,6 +248,7 @@ struct suite {
 	GPtrArray *tests;
 	GPtrArray *machines;
 	int repeat;
+	bool one_seed;
 	const char *verb;
 	const char *out;		/* results folder, made already, or NULL: made by the rules */
 	bool (*on_case)(json_t *result, void *data);

@@ -20,21 +20,42 @@ static void on_ended(struct vm *vm, void *data)
 	ended = true;
 }
 
+/*
+ * One word is a command line for the shell; several are a program and its arguments,
+ * and stay the words they are.  A plan has a line for each thing, hence the escapes.
+ */
+static void add_command(GString *plan, const GPtrArray *args)
+{
+	GString *s = g_string_new(args->pdata[0]);
+	guint i;
+
+	if (args->len > 1)
+		g_string_truncate(s, 0);
+	for (i = 0; args->len > 1 && i < args->len; i++) {
+		char *quoted = g_shell_quote(args->pdata[i]);
+
+		g_string_append_printf(s, "%s%s", i ? " " : "", quoted);
+		g_free(quoted);
+	}
+	g_string_replace(s, "\\", "\\\\", 0);
+	g_string_replace(s, "\n", "\\n", 0);
+	g_string_append_printf(plan, "command %s\n", s->str);
+	g_string_free(s, TRUE);
+}
+
 /* What the shell's boot adds to the plan of its machine */
 static char *shell_plan(const struct cli *cli, const struct kernel *k, const char *built)
 {
 	char *cwd = g_get_current_dir();
 	GString *s = g_string_new("hostroot host /newroot\nenv TERM=linux\n");
 	char *note = g_build_filename(built, "objects", NULL), *objects = NULL;
-	guint i;
 
 	g_file_get_contents(note, &objects, NULL, NULL);
-	g_string_append_printf(s, "env KSRC=%s\nenv OUTPUT=%s\nshell %s", k->ksrc, objects ?: built, cwd);
+	g_string_append_printf(s, "env KSRC=%s\nenv OUTPUT=%s\nshell %s\n", k->ksrc, objects ?: built, cwd);
 	g_free(objects);
 	g_free(note);
-	for (i = 0; i < cli->args->len; i++)
-		g_string_append_printf(s, " %s", (char *)cli->args->pdata[i]);
-	g_string_append_c(s, '\n');
+	if (cli->args->len)
+		add_command(s, cli->args);
 	g_free(cwd);
 	return g_string_free(s, FALSE);
 }

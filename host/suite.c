@@ -185,6 +185,15 @@ static void rest_of_boot(struct boot *b, int index, const char *result, const ch
 	}
 }
 
+/* The command line as run @repeat sees it, with a seed of its own; --repeat would else only show one draw */
+static struct cli cli_of_run(const struct suite *s, int repeat)
+{
+	struct cli cli = *s->cli;
+
+	cli.seed = (cli.seed ?: 1) + (s->one_seed ? 0 : repeat);
+	return cli;
+}
+
 static json_t *boot_json(struct boot *b)
 {
 	const struct vm *vm = b->vm;
@@ -202,6 +211,7 @@ static json_t *boot_json(struct boot *b)
 		json_object_set_new(o, "firmware_s", json_real(vm->firmware_s));
 		json_object_set_new(o, "kernel_s", json_real(vm->kernel_s));
 	}
+	json_object_set_new(o, "seed", json_integer(cli_of_run(b->run->s, b->repeat).seed));
 	set_str(o, "initramfs_sha256", b->initramfs_sha);
 	set_str(o, "append", vm->append);
 	json_object_set_new(o, "qemu", strings(vm->argv));
@@ -375,11 +385,12 @@ static char *safe_name(const char *label)
 static bool make_initramfs(struct boot *b, GError **err)
 {
 	struct suite_run *r = b->run;
+	const struct cli cli = cli_of_run(r->s, b->repeat);
 	const struct kernel *k = r->s->kernels->pdata[b->kernel];
 	const struct accel *a = r->accels->pdata[b->kernel];
 	GPtrArray *missing = g_ptr_array_new_with_free_func(g_free);
 	GPtrArray *files = plan_files(b->plan, k, r->built->pdata[b->kernel], !strcmp(a->name, "kvm"),
-				      r->s->cli, NULL, missing, err);
+				      &cli, NULL, missing, err);
 	bool ok = false;
 	guint i;
 
@@ -519,11 +530,14 @@ static bool host_boots(struct suite_run *r, GError **err)
 {
 	int i, n;
 
-	for (n = 0; n < r->s->repeat; n++)
+	for (n = 0; n < r->s->repeat; n++) {
+		const struct cli cli = cli_of_run(r->s, n);
+
 		for (i = 0; i < (int)r->s->kernels->len; i++)
 			if (((struct kernel *)r->s->kernels->pdata[i])->host &&
-			    !host_run(r->json, r->s->cli, i, r->plan, r->built->pdata[i], r->dir, n, err))
+			    !host_run(r->json, &cli, i, r->plan, r->built->pdata[i], r->dir, n, err))
 				return false;
+	}
 	return true;
 }
 

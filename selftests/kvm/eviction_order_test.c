@@ -21,6 +21,9 @@
  *	host, any kernel	AUC 1.00
  *	walk off (0x2)		AUC 0.50	the control, in each guest case
  *
+ * kswapd's turn is as large as it wants: pairs that left in the same turn count neither
+ * way there, and too many of them are broken.
+ *
  * How it could mislead: a touch whose translation is still in the TLB sets no
  * accessed bit (both kinds of touch flush first); pages in per-CPU batches are on
  * no list (drained, and the number on the lists is checked); fault order alone can
@@ -38,8 +41,10 @@
 #include "vmstat.h"
 
 #define STEPS		16
+#define MAX_LOOKS	1000	/* at what kswapd left */
 #define ROUNDS		2
 #define AUC_GOOD	0.99
+#define SAME_STEP_MAX	0.1
 #define SOMERS_GOOD	0.98
 #define BLIND_LOW	0.4
 #define BLIND_HIGH	0.6
@@ -79,7 +84,7 @@ struct run {
 	u8 *age;
 	u16 *rank;
 	unsigned int steps;
-	double auc, somers_d;
+	double auc, somers_d, same_step;
 	size_t hot, cold, hot_evicted, cold_evicted;
 	u64 by_kswapd, by_others;	/* pages of the group reclaimed */
 };
@@ -329,12 +334,18 @@ static u64 reclaimed_by(const struct run *run, const char *key)
 	return n >= 0 ? (u64)n : vmstat_now(key);
 }
 
-/* Global pressure, a little more each time, until kswapd has evicted @target units */
-static size_t press(struct run *run, unsigned int step, size_t left, size_t target)
+/*
+ * Global pressure, a little more each time, until kswapd has evicted @target units.
+ * It takes what the watermarks lie apart at a time, and on a busy machine more: each
+ * look is a step of its own, so that the last one, beyond the target, is small.
+ */
+static void press(struct run *run, size_t target)
 {
-	while (left < target && pressure_step(&pressure))
-		left = take_ranks(run, step);
-	return left;
+	size_t left = 0;
+
+	run->steps = 0;
+	while (left < target && run->steps < MAX_LOOKS && pressure_step(&pressure))
+		left = take_ranks(run, ++run->steps);
 }
 
 /* Is a swap device in use that writes in the background, so not zram? */
@@ -373,12 +384,10 @@ static void reclaim_in_steps(struct run *run)
 		run->by_others = reclaimed_by(run, "pgsteal_direct");
 		pressure_fill(&pressure, 2 * r->pages);
 	}
-	for (step = 1; step <= run->steps; step++) {
+	if (run->p->how == BY_KSWAPD)
+		press(run, cold);
+	for (step = 1; run->p->how != BY_KSWAPD && step <= run->steps; step++) {
 		target = cold * step / run->steps;
-		if (run->p->how == BY_KSWAPD) {
-			left = press(run, step, left, target);
-			continue;
-		}
 		for (tries = 0; left < target && tries < max_tries; tries++) {
 			ask_back(run, (target - left) * r->unit);
 			left = take_ranks(run, step);
@@ -400,6 +409,10 @@ static void require_kswapd(const struct run *run)
 {
 	mmg_metric("kswapd_reclaimed", run->by_kswapd);
 	mmg_metric("direct_reclaimed", run->by_others);
+	mmg_metric("same_step", run->same_step);
+	if (run->same_step > SAME_STEP_MAX)
+		mmg_broken("%.3f of the pairs left in one turn of kswapd: nobody saw which went first",
+			   run->same_step);
 	if ((run->hot_evicted + run->cold_evicted) * 2 < run->cold)
 		mmg_broken("kswapd evicted hot %zu and cold %zu of %zu each, %zu pages were held",
 			   run->hot_evicted, run->cold_evicted, run->cold, pressure.limit);
@@ -429,6 +442,7 @@ static void measure(struct run *run)
 
 	run->auc = order_auc(&o);
 	run->somers_d = order_somers_d(&o);
+	run->same_step = order_same_step(&o);
 	run->hot = order_count(&o, 0);
 	run->cold = o.n - run->hot;
 	run->hot_evicted = order_evicted(&o, 0);
@@ -505,7 +519,7 @@ static void order_case(const struct mmg_case *c)
 	const struct params *p = c->arg;
 	const char *who = p->host ? "host" : "guest";
 	static struct run run;
-	double control = NAN;
+	double control = NAN, resolved;
 	char text[200];
 
 	if (!p->host)
@@ -530,7 +544,12 @@ static void order_case(const struct mmg_case *c)
 	if ((run.hot_evicted + run.cold_evicted) * 2 < run.cold)
 		mmg_fail("asked for the cold half: hot %zu and cold %zu of %zu each evicted",
 			 run.hot_evicted, run.cold_evicted, run.cold);
-	if (!(run.auc >= AUC_GOOD) || (p->ages && !(run.somers_d >= SOMERS_GOOD)))
+	/*
+	 * kswapd takes about the high watermark in one turn, 762 pages here; what one turn,
+	 * or two on a busy machine, took of both halves is no disorder of the kernel's
+	 */
+	resolved = run.auc + (p->how == BY_KSWAPD ? run.same_step / 2 : 0);
+	if (!(resolved >= AUC_GOOD) || (p->ages && !(run.somers_d >= SOMERS_GOOD)))
 		mmg_fail("%s to the %s: %s", blind(run.auc) ? "blind" : "misordered", who, text);
 	mmg_pass("%s's order kept: %s", who, text);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "pressure.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -14,7 +15,6 @@
 #define STEP_PAGES	64
 #define BY_BASE_PAGES	8192	/* the last ones: huge pages may be hard to find then */
 #define LOOK_NS		1000000
-#define STILL_LOOKS	20	/* looks without progress: kswapd is done, or asleep */
 #define MAX_LOOKS	5000
 
 enum { TAKE, TAKE_HUGE, GIVE_BACK };
@@ -92,6 +92,48 @@ static size_t free_above_low(int nid)
 	return sum;
 }
 
+/* The thread that reclaims node @nid; 0 where it is not to be seen */
+static pid_t find_kswapd(int nid)
+{
+	char want[16], path[300], *comm;
+	struct dirent *d;
+	pid_t pid = 0;
+	DIR *proc = opendir("/proc");
+
+	snprintf(want, sizeof(want), "kswapd%d\n", nid < 0 ? 0 : nid);
+	while (proc && !pid && (d = readdir(proc))) {
+		if (d->d_name[0] < '0' || d->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
+		comm = mmg_read_file(path, NULL);
+		if (comm && !strcmp(comm, want))
+			pid = atoi(d->d_name);
+		free(comm);
+	}
+	if (proc)
+		closedir(proc);
+	return pid;
+}
+
+/*
+ * Asleep until the next time it is woken: kswapd_try_to_sleep() sleeps interruptibly,
+ * the waits within reclaim are uninterruptible.
+ */
+static bool kswapd_asleep(pid_t pid)
+{
+	char path[64], *text, *state;
+	bool asleep;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	text = mmg_read_file(path, NULL);
+	if (!text)
+		mmg_broken("reading %s: %s", path, strerror(errno));
+	state = strrchr(text, ')');
+	asleep = state && !strncmp(state, ") S", strlen(") S"));
+	free(text);
+	return asleep;
+}
+
 static void set(const char *path, const char *value)
 {
 	mmg_save_setting(path);
@@ -106,6 +148,10 @@ void pressure_start(struct pressure *p, int nid)
 
 	memset(p, 0, sizeof(*p));
 	p->nid = nid;
+	p->kswapd = find_kswapd(nid);
+	if (!p->kswapd)
+		mmg_skip("kswapd%d is not to be seen in /proc: run it in the first PID namespace",
+			 nid < 0 ? 0 : nid);
 	snprintf(text, sizeof(text), "%d", MIN_FREE_KIB);
 	set(PRESSURE_MIN_FREE, text);
 	set(PRESSURE_SCALE, "10");
@@ -143,28 +189,16 @@ void pressure_fill(struct pressure *p, size_t extra)
 		above = free_above_low(p->nid);
 }
 
-static unsigned long kswapd_work(void)
-{
-	return vmstat_now("pgsteal_kswapd") + vmstat_now("pgscan_kswapd");
-}
-
 bool pressure_step(struct pressure *p)
 {
 	const struct timespec nap = { .tv_nsec = LOOK_NS };
-	unsigned long work = kswapd_work(), now;
-	int still = 0, looks;
+	int looks;
 
 	if (!take(p, TAKE, STEP_PAGES))
 		return false;
-	/* not woken: the next step will; else there is no event for its sleep */
-	for (looks = 0; looks < MAX_LOOKS && still < STILL_LOOKS; looks++) {
-		if (free_above_low(p->nid))
-			break;
+	/* not woken: the next step will; there is no event for its falling asleep */
+	for (looks = 0; looks < MAX_LOOKS && !kswapd_asleep(p->kswapd); looks++)
 		nanosleep(&nap, NULL);
-		now = kswapd_work();
-		still = now == work ? still + 1 : 0;
-		work = now;
-	}
 	return true;
 }
 

@@ -20,12 +20,14 @@
  * @nid:	node that is used up, -1 where there is only one
  * @held:	pages that it holds
  * @limit:	pages that it may hold
+ * @kswapd:	the node's kswapd
  */
 struct pressure {
 	struct worker w;
 	int nid;
 	size_t held;
 	size_t limit;
+	pid_t kswapd;
 };
 
 /*
@@ -42,8 +44,7 @@ void pressure_start(struct pressure *p, int nid);
 void pressure_fill(struct pressure *p, size_t extra);
 
 /*
- * Take a little more, and let kswapd finish: back at the high watermark, or no more
- * progress for a while.  Returns false where the limit was reached.
+ * Take a little more, and let kswapd finish: where that woke it, until it is asleep.  Returns false where the limit was reached.
  */
 bool pressure_step(struct pressure *p);
 

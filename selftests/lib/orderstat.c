@@ -56,6 +56,24 @@ double order_auc(const struct order *o)
 	return pairs > 0 ? (first + ties / 2) / pairs : NAN;
 }
 
+double order_same_step(const struct order *o)
+{
+	size_t width = o->nr_ranks + 1;
+	double first = 0, ties = 0, pairs = 0;
+	double *b = count_buckets(o);
+	int age;
+
+	if (!b)
+		return NAN;
+	for (age = 1; age < ORDER_MAX_AGES; age++) {
+		/* the last rank is that of survivors, no step */
+		count_pairs(b, b + age * width, o->nr_ranks, &first, &ties, &pairs);
+		ties -= b[o->nr_ranks] * b[age * width + o->nr_ranks];
+	}
+	free(b);
+	return pairs > 0 ? ties / pairs : NAN;
+}
+
 double order_somers_d(const struct order *o)
 {
 	size_t width = o->nr_ranks + 1;

@@ -36,6 +36,12 @@ struct order {
 double order_auc(const struct order *o);
 
 /*
+ * The share of pairs (hot, cold) that left in one and the same step, so that nobody
+ * can tell which was first.  AUC counts half of it as disorder.  NaN as above.
+ */
+double order_same_step(const struct order *o);
+
+/*
  * Somers' D of rank on age: over all pairs of pages of different age,
  * (older left first - younger left first) / pairs.  1 perfect, 0 blind, -1
  * upside down; for two ages it is 2 * AUC - 1.  NaN as above.

@@ -33,14 +33,17 @@ static void known_orders(void **state)
 	(void)state;
 	NEAR(order_auc(&o), 1.0);	/* the cold left first */
 	NEAR(order_somers_d(&o), 1.0);
+	NEAR(order_same_step(&o), 0.0);
 	o.rank = bad;
 	NEAR(order_auc(&o), 0.0);	/* upside down */
 	NEAR(order_somers_d(&o), -1.0);
 	o.rank = tied;
 	NEAR(order_auc(&o), 0.5);	/* nobody left: ties are half */
 	NEAR(order_somers_d(&o), 0.0);
+	NEAR(order_same_step(&o), 0.0);	/* survivors left in no step */
 	o.rank = half;
 	NEAR(order_auc(&o), 0.5);
+	NEAR(order_same_step(&o), 0.25);
 	o.rank = most;
 	NEAR(order_auc(&o), 0.625);	/* (1, 1, 0.5, 0) of 4 pairs */
 	NEAR(order_somers_d(&o), 0.25);
@@ -59,6 +62,7 @@ static void what_cannot_be_judged(void **state)
 	assert_true(isnan(order_auc(&o)));	/* no cold page */
 	o = of(2, mixed, out, 3);
 	assert_true(isnan(order_auc(&o)));	/* a rank beyond the last */
+	assert_true(isnan(order_same_step(&o)));
 	o = of(2, mixed, zero, 3);
 	assert_true(isnan(order_auc(&o)));	/* a page that was never ranked */
 	o = of(0, mixed, rank, 3);

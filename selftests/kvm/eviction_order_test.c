@@ -485,8 +485,11 @@ static double run_control(const struct params *p)
 {
 	static struct run run;
 
+	double start = seconds();
+
 	experiment(&run, p, false);
 	mmg_metric("control_auc", run.auc);
+	mmg_metric("control_s", seconds() - start);
 	if (!blind(run.auc))
 		mmg_broken("control: AUC %.3f with the walk off, hot %zu, cold %zu gone: not blind",
 			   run.auc, run.hot_evicted, run.cold_evicted);

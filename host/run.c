@@ -144,7 +144,8 @@ static bool show_boot(const struct cli *cli, const struct boot_plan *bp, const s
 	return i;
 }
 
-static bool show_kernel(const struct cli *cli, const GPtrArray *plan, const char *spec, GError **err)
+static bool show_kernel(const struct cli *cli, const GPtrArray *plan, const char *spec, bool asked_offline,
+			GError **err)
 {
 	GError *e = NULL;
 	struct kernel *k = kernel_resolve(cli, spec, &e);
@@ -159,7 +160,8 @@ static bool show_kernel(const struct cli *cli, const GPtrArray *plan, const char
 	if (k)
 		printf("kernel %s: %s (%s), image %s\n", spec, k->release, k->arch, k->image ?: "-");
 	else
-		printf("kernel %s: would be fetched and opened\n", spec);
+		printf("kernel %s: %s\n", spec, asked_offline ? "not in the cache, and --offline asks for no network" :
+		       "would be fetched and opened");
 	if (k && kernel_find_ksrc(cli, k, NULL))
 		printf("source %s\n", k->ksrc);
 	for (m = 0; ok && m < plan->len; m++)
@@ -173,6 +175,7 @@ static int dry_run(struct cli *cli, GError **err)
 {
 	GPtrArray *catalog = catalog_load(err), *plan = NULL;
 	int status = MMG_EXIT_OK;
+	bool offline = cli->offline;
 	guint i;
 
 	if (catalog)
@@ -181,7 +184,8 @@ static int dry_run(struct cli *cli, GError **err)
 		status = MMG_EXIT_USAGE;
 	cli->offline = true;
 	for (i = 0; plan && !status && i < MAX(cli->kernels->len, 1); i++)
-		if (!show_kernel(cli, plan, cli->kernels->len ? cli->kernels->pdata[i] : DEFAULT_KERNEL, err))
+		if (!show_kernel(cli, plan, cli->kernels->len ? cli->kernels->pdata[i] : DEFAULT_KERNEL,
+				 offline, err))
 			status = MMG_EXIT_BROKEN;
 	if (plan)
 		g_ptr_array_unref(plan);

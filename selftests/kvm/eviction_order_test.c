@@ -411,7 +411,7 @@ static void require_kswapd(const struct run *run)
 	mmg_metric("direct_reclaimed", run->by_others);
 	mmg_metric("same_step", run->same_step);
 	if (run->same_step > SAME_STEP_MAX)
-		mmg_broken("%.3f of the pairs left in one turn of kswapd: nobody saw which went first",
+		mmg_broken("%.3f of the pairs left in one turn of kswapd: in unseen order",
 			   run->same_step);
 	if ((run->hot_evicted + run->cold_evicted) * 2 < run->cold)
 		mmg_broken("kswapd evicted hot %zu and cold %zu of %zu each, %zu pages were held",

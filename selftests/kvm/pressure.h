@@ -44,7 +44,8 @@ void pressure_start(struct pressure *p, int nid);
 void pressure_fill(struct pressure *p, size_t extra);
 
 /*
- * Take a little more, and let kswapd finish: where that woke it, until it is asleep.  Returns false where the limit was reached.
+ * Take a little more, and let kswapd finish: where that woke it, until it is asleep.
+ * Returns false where the limit was reached.
  */
 bool pressure_step(struct pressure *p);
 

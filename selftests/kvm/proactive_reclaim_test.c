@@ -1074,7 +1074,7 @@ static void node_case(const struct mmg_case *c)
 	mmg_metric("gone", gone);
 	if (err && err != -EAGAIN)
 		mmg_fail("reclaim of node %d: %s", home, strerror(-err));
-	if (!err != (counted >= asked))
+	if (err ? counted >= asked : counted < asked)
 		mmg_fail("reclaim of node %d said %s: it counted %llu pages, %llu asked for", home,
 			 err ? "EAGAIN" : "0", (unsigned long long)counted,
 			 (unsigned long long)asked);

@@ -321,28 +321,6 @@ static double host_seconds(const json_t *run)
 	return (num(run, "duration_s") - vms) / MAX(json_array_size(json_object_get(run, "boots")), 1);
 }
 
-/* Median of a metric of the case @name over the runs */
-static double metric_median(const json_t *run, const char *name, const char *metric)
-{
-	GArray *v = g_array_new(FALSE, FALSE, sizeof(double));
-	double m;
-	json_t *c;
-	size_t i;
-
-	json_array_foreach(json_object_get(run, "cases"), i, c) {
-		json_t *x = json_object_get(json_object_get(c, "metrics"), metric);
-
-		if (!g_strcmp0(json_string_value(json_object_get(c, "name")), name) && json_is_number(x)) {
-			double value = json_number_value(x);
-
-			g_array_append_val(v, value);
-		}
-	}
-	m = bench_median((double *)v->data, v->len);
-	g_array_unref(v);
-	return m;
-}
-
 static void boot_figure(json_t *out, const char *name, const char *title, double bare, double full)
 {
 	printf("  %-40s  %10.2f  %10.2f\n", title, bare, full);
@@ -357,6 +335,7 @@ static void boot_figure(json_t *out, const char *name, const char *title, double
 
 static void boot_show(const json_t *run, json_t *out)
 {
+	static const struct bench_column anon_4k = { .name = "kvm/eviction_order/anon-4k", .kernel = -1 };
 	static const struct {
 		const char *name, *title;
 		double (*part)(const json_t *boot);
@@ -382,7 +361,7 @@ static void boot_show(const json_t *run, json_t *out)
 		boot_figure(out, parts[i].name, parts[i].title, bare, full);
 		if (parts[i].part == part_order)
 			boot_figure(out, "control_s", "  of this, its negative control", 0,
-				    metric_median(run, "kvm/eviction_order/anon-4k", "control_s"));
+				    bench_column_median(run, &anon_4k, "control_s"));
 	}
 	boot_figure(out, "host_s", "host, beside the VM", host, host);
 	if (isnan(bare) || isnan(full))

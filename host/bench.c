@@ -448,6 +448,31 @@ static int finish(struct cli *cli, const struct bench *b, json_t *run, const cha
 	return run_reports(cli, run, dir, err);
 }
 
+static void print_list(const char *what, const GPtrArray *list)
+{
+	for (guint i = 0; i < list->len; i++)
+		printf("  %-8s %s\n", what, (char *)list->pdata[i]);
+}
+
+static int bench_dry_run(const struct cli *cli, const struct bench *b)
+{
+	GPtrArray *tests = list_of(b->tests), *machines = list_of(b->machines);
+
+	printf("bench %s: %s\n", b->name, b->about);
+	if (cli->kernels->len)
+		print_list("kernel", cli->kernels);
+	else if (b->gate)
+		printf("  kernels  base and patched of gate %s, built where they are not in the cache\n", b->gate);
+	else
+		printf("  kernel   %s\n", DEFAULT_KERNEL);
+	print_list("test", tests);
+	print_list("machine", cli->machines->len ? cli->machines : machines);
+	printf("  runs     %d of each, in turn\n", cli->repeat ?: b->repeat);
+	g_ptr_array_unref(tests);
+	g_ptr_array_unref(machines);
+	return MMG_EXIT_OK;
+}
+
 /* The kernels named, or those of its gate, or the default one */
 int verb_bench(struct cli *cli, GError **err)
 {
@@ -465,6 +490,8 @@ int verb_bench(struct cli *cli, GError **err)
 	b = find(cli->args->pdata[0], err);
 	if (!b)
 		return MMG_EXIT_USAGE;
+	if (cli->dry_run)
+		return bench_dry_run(cli, b);
 	kernels = b->gate && !cli->kernels->len ? gate_kernels(cli, b->gate, err) : run_kernels(cli, err);
 	if (!kernels)
 		return MMG_EXIT_BROKEN;

@@ -133,6 +133,13 @@ int verb_bisect(struct cli *cli, GError **err)
 	src = source_from_cli(cli, NULL, err);
 	if (!src)
 		return MMG_EXIT_USAGE;
+	if (cli->dry_run) {
+		g_autofree char *commit = commit_of(src->tree);
+
+		source_free(src);
+		/* 0 would be an answer to git bisect run */
+		return say(BISECT_SKIP, "%s would be built and tested", commit);
+	}
 	status = test_tree(cli, src, &e);
 	source_free(src);
 	if (!e)

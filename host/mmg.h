@@ -231,6 +231,8 @@ char *selftests_build(const struct cli *cli, const struct kernel *k, GError **er
 
 /* ---- suite.c: run tests on kernels, the heart of run, gate, mutants and bisect ---- */
 
+#define DEFAULT_KERNEL "debian:6.12"	/* where no --kernel is given */
+
 /**
  * struct suite - what to run
  * @kernels:	struct kernel *

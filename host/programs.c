@@ -14,7 +14,9 @@ static void add_libraries(const char *text, GPtrArray *files)
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 
 	for (char **l = lines; *l; l++) {
-		char *path = strchr(*l, '/'), *end = path ? strstr(path, " (0x") : NULL;
+		/* where both sides have a path, the second is where it was found */
+		char *arrow = strstr(*l, "=> "), *path = strchr(arrow ? arrow : *l, '/');
+		char *end = path ? strstr(path, " (0x") : NULL;
 
 		if (end)
 			g_ptr_array_add(files, g_strndup(path, end - path));

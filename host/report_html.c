@@ -607,6 +607,8 @@ static void kernel_row(struct page *p, size_t k)
 static void origins(struct page *p)
 {
 	const json_t *run = p->r->run, *host = json_object_get(run, "host");
+	const json_t *boots = json_object_get(run, "boots");
+	const json_t *last = json_array_get(boots, json_array_size(boots) - 1);
 	json_t *v;
 	size_t i;
 
@@ -618,7 +620,9 @@ static void origins(struct page *p)
 		if (json_is_string(v))
 			html_text(p->out, "%s%.500s", i ? " " : "", json_string_value(v));
 	raw(p, "</dd><dt>seed</dt><dd>");
-	html_text(p->out, "%lld", (long long)rep_int(run, "seed"));
+	html_text(p->out, "%lld%s", (long long)rep_int(run, "seed"),
+		  rep_int(last, "seed") > rep_int(run, "seed") ?
+		  ", and one more in each run after the first" : "");
 	raw(p, "</dd><dt>host</dt><dd>");
 	html_text(p->out, "%s, %s, %lld CPUs, %lld MiB", rep_str(host, "kernel"), rep_str(host, "arch"),
 		  (long long)rep_int(host, "cpus"), (long long)rep_int(host, "memory_mib"));

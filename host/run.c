@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_KERNEL "debian:6.12"
 
 static void kernel_unref(gpointer k)
 {

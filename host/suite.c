@@ -36,9 +36,12 @@ struct suite_run {
 	guint next;
 	int alive, finished, tests_total, tests_done;
 	bool stopped;			/* on_case had enough */
-	gint64 began;
+	gint64 began, saved;
 	GError *err;
 };
+
+#define SAVE_EACH	50		/* VMs after each of which all is saved */
+#define SAVE_US		(10 * G_USEC_PER_SEC)
 
 static char *iso_now(void)
 {
@@ -332,6 +335,12 @@ static void set_duration(struct suite_run *r)
 /* What there is so far, so that a run which is killed outright has not been for nothing */
 static bool save_so_far(struct suite_run *r, GError **err)
 {
+	gint64 now = g_get_monotonic_time();
+
+	/* a long run is written whole each time: not for every VM of thousands */
+	if (r->finished > SAVE_EACH && now - r->saved < SAVE_US)
+		return true;
+	r->saved = now;
 	set_duration(r);
 	results_judge(r->json);
 	return results_save(r->json, r->dir, err);

@@ -104,6 +104,7 @@ void guest_create(struct guest *g, size_t bytes, bool thp)
 	run_bytes = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
 	if (g->vcpu < 0 || run_bytes < 0)
 		mmg_broken("KVM_CREATE_VCPU: %s", strerror(errno));
+	g->run_bytes = run_bytes;
 	g->run = mmap(NULL, run_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, g->vcpu, 0);
 	if (g->run == MAP_FAILED)
 		mmg_broken("mmap of kvm_run: %s", strerror(errno));
@@ -153,6 +154,8 @@ void guest_touch(struct guest *g, size_t offset, size_t stride, size_t count, bo
 
 void guest_destroy(struct guest *g)
 {
+	/* the mapping keeps the vCPU, and the vCPU the VM with its MMU notifier */
+	munmap(g->run, g->run_bytes);
 	close(g->vcpu);
 	close(g->vm);
 	munmap(g->mem, g->bytes);

@@ -24,6 +24,7 @@ struct guest {
 	size_t bytes;
 	int vm, vcpu;
 	struct kvm_run *run;
+	size_t run_bytes;
 	u8 *code;
 };
 

@@ -22,7 +22,7 @@ KVM_ARCH := $(firstword $(notdir $(wildcard $(addprefix $(KVM_DIR)/lib/,$(if \
 	$(filter x86,$(ARCH)),x86 x86_64,$(if $(filter arm64,$(ARCH)),arm64 aarch64,$(if \
 	$(filter s390,$(ARCH)),s390 s390x,$(ARCH))))))))
 
-# No test here uses these, and they need headers of other selftests
+# Not in the library: they need headers of other selftests (see access tracking below)
 KVM_SKIP := memstress perf_test_util userfaultfd_util lru_gen_util hyperv
 
 KVM_C := $(filter-out $(addsuffix .c,$(KVM_SKIP)),$(notdir $(wildcard $(KVM_DIR)/lib/*.c)))
@@ -123,11 +123,13 @@ $(UPSTREAM_O): $(UPSTREAM_C) libkvm.mk $(STAMP)
 	$(Q)rm -rf $(@D) && mkdir -p $(@D)
 	$(Q)echo 'const char *upstream_why_not;' > $(@D)/why_not.c
 	$(Q)cd $(@D) && ( for c in why_not.c $(UPSTREAM_C); do \
-		n=x$$n; $(CC) $(KVM_LIB_CFLAGS) $(UPSTREAM_CFLAGS) -c $$c -o $$n.o || exit 1; \
+		n=x$$n; LC_ALL=C $(CC) $(KVM_LIB_CFLAGS) $(UPSTREAM_CFLAGS) -c $$c -o $$n.o || exit 1; \
 		done && $(CC) -r -nostdlib x*.o -o $@ ) 2> log || { \
 		sed -n '/error:/{s/.*error://; s/["\\]//g; s/.*/const char *upstream_why_not = \
 "the access_tracking_perf_test of KSRC does not build:&"; int upstream_main(void) { return 4; }/p; q}' \
-		log > why_not.c; $(CC) -c why_not.c -o $@; }
+		log > why_not.c; [ -s why_not.c ] || echo 'const char *upstream_why_not = "the \
+access_tracking_perf_test of KSRC does not link"; int upstream_main(void) { return 4; }' > why_not.c; \
+		$(CC) -c why_not.c -o $@; }
 else
 $(UPSTREAM_O): libkvm.mk $(STAMP)
 	$(Q)mkdir -p $(@D)

@@ -260,6 +260,8 @@ static const char *const settings[] = {
 	"/proc/sys/vm/swappiness",
 	"/sys/kernel/mm/ksm/run",
 	"/sys/module/damon_stat/parameters/enabled",
+	"/sys/module/damon_reclaim/parameters/enabled",
+	"/sys/module/damon_lru_sort/parameters/enabled",
 	"/sys/kernel/mm/transparent_hugepage/enabled",
 	"/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
 	NULL

@@ -116,8 +116,9 @@ static pid_t find_kswapd(int nid)
 }
 
 /*
- * Asleep until the next time it is woken: kswapd_try_to_sleep() sleeps interruptibly,
- * the waits within reclaim are uninterruptible.
+ * kswapd_try_to_sleep() sleeps interruptibly, the waits within reclaim are
+ * uninterruptible.  It naps for a tenth of a second first, and goes on by itself where
+ * the node is not balanced by then: that turn is seen in a later look.
  */
 static bool kswapd_asleep(pid_t pid)
 {

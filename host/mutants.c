@@ -889,13 +889,14 @@ static int answer(struct hunt *h, GError **err)
 	return *err ? (*err)->code : status;
 }
 
-static bool has_case(json_t *run, const char *name, const char *machine)
+/* Is there such a case among the first @nr? */
+static bool has_case(json_t *run, size_t nr, const char *name, const char *machine)
 {
 	json_t *o;
 	size_t i;
 
 	json_array_foreach(json_object_get(run, "cases"), i, o)
-		if (!strcmp(str(o, "name"), name) && !strcmp(str(o, "machine"), machine))
+		if (i < nr && !strcmp(str(o, "name"), name) && !strcmp(str(o, "machine"), machine))
 			return true;
 	return false;
 }
@@ -904,12 +905,13 @@ static bool has_case(json_t *run, const char *name, const char *machine)
 static void merge(json_t *run, json_t *part, bool new)
 {
 	json_t *boots = json_object_get(run, "boots"), *o;
-	size_t first = json_array_size(boots), i;
+	size_t first = json_array_size(boots), had = json_array_size(json_object_get(run, "cases")), i;
 
 	json_array_foreach(json_object_get(part, "cases"), i, o) {
 		json_int_t boot = json_integer_value(json_object_get(o, "boot"));
 
-		if (new && has_case(run, str(o, "name"), str(o, "machine")))
+		/* a case that was run several times is taken over as often */
+		if (new && has_case(run, had, str(o, "name"), str(o, "machine")))
 			continue;
 
 		json_object_set_new(o, "boot", json_integer(boot + first));

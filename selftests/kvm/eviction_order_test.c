@@ -568,7 +568,9 @@ static void order_case(const struct mmg_case *c)
 	 * kswapd takes about the high watermark in one turn, 762 pages here; what one turn,
 	 * or two on a busy machine, took of both halves is no disorder of the kernel's
 	 */
-	resolved = p->how == BY_KSWAPD ? (run.auc - run.same_step / 2) / (1 - run.same_step) : run.auc;
+	resolved = run.auc;
+	if (p->how == BY_KSWAPD)
+		resolved = (run.auc - run.same_step / 2) / (1 - run.same_step);
 	if (!(resolved >= AUC_GOOD) || (p->ages && !(run.somers_d >= SOMERS_GOOD)))
 		mmg_fail("%s to the %s: %s", blind(run.auc) ? "blind" : "misordered", who, text);
 	mmg_pass("%s's order kept: %s", who, text);

@@ -1104,8 +1104,8 @@ static void node_case(const struct mmg_case *c)
 	}
 	mmg_metric("more_requests", i);
 	if (gone * 2 < due(&s, asked, 1 + i))
-		mmg_fail("reclaim of node %d took %llu pages of the cold VM there in %d requests for %llu",
-			 home, (unsigned long long)gone, 1 + i, (unsigned long long)asked);
+		mmg_fail("node %d: %d requests for %llu pages took %llu of the cold VM there",
+			 home, 1 + i, (unsigned long long)asked, (unsigned long long)gone);
 	if (stolen > 2 * asked + 4 * BATCH)
 		mmg_fail("reclaim of node %d took %llu pages, %llu were asked for", home,
 			 (unsigned long long)stolen, (unsigned long long)asked);

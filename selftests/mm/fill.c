@@ -267,8 +267,8 @@ unsigned long hog_huge_bytes(void)
 	return vmstat_read("/proc/meminfo", &v) ? 0 : vmstat_get(&v, "Hugepagesize") * 1024;
 }
 
-/* Locked memory of the case itself, for kernels without hugetlb pages */
-static size_t hog_locked(int node, size_t bytes)
+/* Locked memory of the case itself */
+static size_t hog_locked(int node, size_t bytes, int advice)
 {
 	struct node_set one = node_set_of(node);
 	unsigned long page = mm_page_size();
@@ -279,13 +279,29 @@ static size_t hog_locked(int node, size_t bytes)
 		  -1, 0);
 	if (at == MAP_FAILED)
 		return 0;
-	madvise(at, bytes, MADV_HUGEPAGE);
+	madvise(at, bytes, advice);
 	node_bind_range(at, bytes, NODE_BIND, &one);
 	if (mlock2(at, bytes, MLOCK_ONFAULT))
 		mmg_info("locking %zu MiB: %s; it may be reclaimed", bytes / MIB, strerror(errno));
 	for (i = 0; i < bytes; i += page)
 		__atomic_store_n(at + i, 1, __ATOMIC_RELAXED);
 	return bytes;
+}
+
+/* nr_hugepages of a node and its @path; -1 where there is none, or they are gigantic */
+static long hugetlb_pages(int node, char *path, size_t size)
+{
+	unsigned long huge = hog_huge_bytes();
+	char *text;
+	long nr;
+
+	snprintf(path, size,
+		 "/sys/devices/system/node/node%d/hugepages/hugepages-%lukB/nr_hugepages", node,
+		 huge / 1024);
+	text = huge && huge <= 4 * MIB ? mmg_read_file(path, NULL) : NULL;
+	nr = text ? strtol(text, NULL, 10) : -1;
+	free(text);
+	return nr;
 }
 
 /**
@@ -302,23 +318,36 @@ static size_t hog_locked(int node, size_t bytes)
 size_t hog_start(int node, size_t bytes)
 {
 	unsigned long huge = hog_huge_bytes();
-	char path[128], *text;
-	unsigned long before, after;
+	char path[128];
+	long before, after;
 
 	if (huge && bytes < huge)
 		return 0;
-	snprintf(path, sizeof(path),
-		 "/sys/devices/system/node/node%d/hugepages/hugepages-%lukB/nr_hugepages", node,
-		 huge / 1024);
-	text = huge && huge <= 4 * MIB ? mmg_read_file(path, NULL) : NULL;
-	if (!text)
-		return hog_locked(node, bytes);
-	before = strtoul(text, NULL, 10);
-	free(text);
+	before = hugetlb_pages(node, path, sizeof(path));
+	if (before < 0)
+		return hog_locked(node, bytes, MADV_HUGEPAGE);	/* kernels without hugetlb pages */
 	mmg_save_setting(path);
 	mmg_write_setting(path, "%lu", before + bytes / huge);
-	text = mmg_read_file(path, NULL);
-	after = text ? strtoul(text, NULL, 10) : before;
-	free(text);
-	return (after - before) * huge;
+	after = hugetlb_pages(node, path, sizeof(path));
+	return after > before ? (after - before) * huge : 0;
+}
+
+/**
+ * hog_leave_huge() - trade hugetlb pages of the hog for base pages
+ * @node:	node id
+ * @nr:		how many
+ *
+ * hugetlb pages take what lies together and leave the pieces.  As many are given back
+ * as are wanted whole; base pages take their place, and for those the allocator breaks
+ * the smallest pieces first.  Nothing is done where the hog is not of hugetlb pages.
+ */
+void hog_leave_huge(int node, unsigned int nr)
+{
+	char path[128];
+	long now = hugetlb_pages(node, path, sizeof(path));
+
+	if (now < (long)nr)
+		return;
+	mmg_write_setting(path, "%ld", now - nr);
+	hog_locked(node, nr * hog_huge_bytes(), MADV_NOHUGEPAGE);
 }

@@ -38,7 +38,7 @@
 #include "fill.h"
 #include "mm_util.h"
 
-#define COMPACT		"/proc/sys/vm/compact_memory"
+#define HUGE_LEFT	8		/* huge pages to be had, where they are wanted */
 #define PAST		(10 * MIB)	/* beyond what the upper zones have */
 #define LEFT		(8 * MIB)	/* of the upper zones, when the hog is done */
 #define STEP		(1 * MIB)
@@ -369,16 +369,6 @@ static void settle(void)
 	}
 }
 
-/*
- * What the hog left is in pieces: 18 MiB without one huge page among them were seen.
- * Where a kernel cannot compact, the case may be broken for want of one.
- */
-static void make_huge_room(void)
-{
-	if (!access(COMPACT, W_OK))
-		mmg_try_write(COMPACT, "1");
-}
-
 /* Until @enough pages came from the low zones, or @target bytes are used */
 static void grow(struct fill *f, struct watch *w, size_t target, unsigned long enough)
 {
@@ -415,8 +405,11 @@ static void ratio_one(const struct mmg_case *c)
 	watch_start(&w, &zi, node, aim, ratio);
 	/* what cannot be reclaimed needs more beside it that can be, or the OOM killer comes */
 	hogged = hog(&w, &zi, is_pipe(p->kind) ? LEFT + 2 * PAST : LEFT);
-	if (p->defrag)
-		make_huge_room();
+	/* 18 MiB left without one huge page among them were seen */
+	for (i = 0; p->defrag && i < w.nr; i++) {
+		if (!w.zone[i].protected)
+			hog_leave_huge(w.zone[i].node, HUGE_LEFT);
+	}
 	settle();
 	zoneinfo_free(&zi);
 	mm_zoneinfo(&zi);

@@ -16,7 +16,6 @@
 #define BY_BASE_PAGES	8192	/* the last ones: huge pages may be hard to find then */
 #define LOOK_NS		1000000
 #define MAX_LOOKS	5000
-#define MAX_LOW_LOOKS	300	/* asleep below low: the next step will wake it */
 
 enum { TAKE, TAKE_HUGE, GIVE_BACK };
 
@@ -194,22 +193,13 @@ void pressure_fill(struct pressure *p, size_t extra)
 bool pressure_step(struct pressure *p)
 {
 	const struct timespec nap = { .tv_nsec = LOOK_NS };
-	int looks, low = 0;
+	int looks;
 
 	if (!take(p, TAKE, STEP_PAGES))
 		return false;
-	/*
-	 * There is no event for its falling asleep.  Below the low watermark it naps, or was
-	 * not woken: more taken then would make the helper reclaim itself.
-	 */
-	for (looks = 0; looks < MAX_LOOKS && low < MAX_LOW_LOOKS; looks++) {
-		if (kswapd_asleep(p->kswapd)) {
-			if (free_above_low(p->nid))
-				break;
-			low++;
-		}
+	/* not woken: the next step will; there is no event for its falling asleep */
+	for (looks = 0; looks < MAX_LOOKS && !kswapd_asleep(p->kswapd); looks++)
 		nanosleep(&nap, NULL);
-	}
 	return true;
 }
 

@@ -13,6 +13,8 @@
 #include "lru_gen.h"
 #include "runner.h"
 
+#define READ_TRIES	10	/* of a list that changes meanwhile */
+
 static void no_file(const char *path)
 {
 	int err = errno;
@@ -34,13 +36,20 @@ void lru_gen_read(bool full, const char *path, struct lru_gen_memcg *memcg)
 {
 	const char *file = full ? LRU_GEN_DIR "lru_gen_full" : LRU_GEN_DIR "lru_gen";
 	struct lru_gen_error err;
-	char *text = mmg_read_file(file, NULL);
-	int ret;
+	int ret = -ENOENT, tries;
+	char *text;
 
-	if (!text)
-		no_file(file);
-	ret = lru_gen_parse(text, path, 0, memcg, &err);
-	free(text);
+	/*
+	 * The file is made page by page, each from a count of groups: where one goes away
+	 * in between, the one that moves up to its place is left out.
+	 */
+	for (tries = 0; ret == -ENOENT && tries < READ_TRIES; tries++) {
+		text = mmg_read_file(file, NULL);
+		if (!text)
+			no_file(file);
+		ret = lru_gen_parse(text, path, 0, memcg, &err);
+		free(text);
+	}
 	if (ret == -ENOENT)
 		mmg_broken("%s does not list the memcg %s", file, path);
 	if (ret)

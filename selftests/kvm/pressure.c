@@ -2,6 +2,7 @@
 #include "pressure.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include "zoneinfo.h"
 
 #define MIN_FREE_KIB	2048
+#define SMALL_FRACTION	1000000	/* of a zone for lists of CPUs: the least, 4 batches */
 #define STEP_PAGES	64
 #define BY_BASE_PAGES	8192	/* the last ones: huge pages may be hard to find then */
 #define LOOK_NS		1000000
@@ -119,20 +121,22 @@ static pid_t find_kswapd(int nid)
  * kswapd_try_to_sleep() sleeps interruptibly, the waits within reclaim are
  * uninterruptible.  It naps for a tenth of a second first, and goes on by itself where
  * the node is not balanced by then: that turn is seen in a later look.
+ *
+ * The file stays open: an open() for each look wants slabs of a higher order on a debug
+ * kernel, where KASAN's quarantine keeps what was freed.  There are no free pages of such
+ * an order at the low mark, so that the looking itself would reclaim.
  */
-static bool kswapd_asleep(pid_t pid)
+static bool kswapd_asleep(const struct pressure *p)
 {
-	char path[64], *text, *state;
-	bool asleep;
+	char text[256], *state;
+	ssize_t n = pread(p->kswapd_stat, text, sizeof(text) - 1, 0);
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	text = mmg_read_file(path, NULL);
-	if (!text)
-		mmg_broken("reading %s: %s", path, strerror(errno));
+	if (n <= 0)
+		mmg_broken("reading /proc/%d/stat: %s", p->kswapd,
+			   n ? strerror(errno) : "it is empty");
+	text[n] = 0;
 	state = strrchr(text, ')');
-	asleep = state && !strncmp(state, ") S", strlen(") S"));
-	free(text);
-	return asleep;
+	return state && !strncmp(state, ") S", strlen(") S"));
 }
 
 static void set(const char *path, const char *value)
@@ -145,7 +149,7 @@ static void set(const char *path, const char *value)
 void pressure_start(struct pressure *p, int nid)
 {
 	size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), i;
-	char text[16];
+	char text[16], path[64];
 
 	memset(p, 0, sizeof(*p));
 	p->nid = nid;
@@ -153,10 +157,16 @@ void pressure_start(struct pressure *p, int nid)
 	if (!p->kswapd)
 		mmg_skip("kswapd%d is not to be seen in /proc: run it in the first PID namespace",
 			 nid < 0 ? 0 : nid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", p->kswapd);
+	p->kswapd_stat = open(path, O_RDONLY | O_CLOEXEC);
+	if (p->kswapd_stat < 0)
+		mmg_broken("opening %s: %s", path, strerror(errno));
 	snprintf(text, sizeof(text), "%d", MIN_FREE_KIB);
 	set(PRESSURE_MIN_FREE, text);
 	set(PRESSURE_SCALE, "10");
 	set(PRESSURE_BOOST, "0");
+	snprintf(text, sizeof(text), "%d", SMALL_FRACTION);
+	set(PRESSURE_PCP, text);
 	hog_create(&hogs[TAKE], all, nid, MADV_NOHUGEPAGE);
 	hog_create(&hogs[TAKE_HUGE], all, nid, MADV_HUGEPAGE);
 	worker_start(&p->w, hog_work, hogs);
@@ -198,7 +208,7 @@ bool pressure_step(struct pressure *p)
 	if (!take(p, TAKE, STEP_PAGES))
 		return false;
 	/* not woken: the next step will; there is no event for its falling asleep */
-	for (looks = 0; looks < MAX_LOOKS && !kswapd_asleep(p->kswapd); looks++)
+	for (looks = 0; looks < MAX_LOOKS && !kswapd_asleep(p); looks++)
 		nanosleep(&nap, NULL);
 	return true;
 }

@@ -13,6 +13,7 @@
 #define PRESSURE_MIN_FREE	"/proc/sys/vm/min_free_kbytes"
 #define PRESSURE_SCALE		"/proc/sys/vm/watermark_scale_factor"
 #define PRESSURE_BOOST		"/proc/sys/vm/watermark_boost_factor"
+#define PRESSURE_PCP		"/proc/sys/vm/percpu_pagelist_high_fraction"
 
 /**
  * struct pressure - memory held by the helper
@@ -21,6 +22,7 @@
  * @held:	pages that it holds
  * @limit:	pages that it may hold
  * @kswapd:	the node's kswapd
+ * @kswapd_stat: its /proc/PID/stat, open
  */
 struct pressure {
 	struct worker w;
@@ -28,12 +30,16 @@ struct pressure {
 	size_t held;
 	size_t limit;
 	pid_t kswapd;
+	int kswapd_stat;
 };
 
 /*
  * Start the helper; call it before the process enters the experiment's group.
  * Watermarks are put close together, at 2 MiB: kswapd takes about the high
  * watermark at each turn, and that has to be little beside the experiment's memory.
+ * Lists of CPUs are kept short: a CPU that only allocates fills its own with up to 2016
+ * pages at once (nr_pcp_alloc() in mm/page_alloc.c, from 6.7 on), from above the low mark
+ * to below min, where the helper reclaims itself and kswapd was never asked.
  */
 void pressure_start(struct pressure *p, int nid);
 

@@ -348,6 +348,7 @@ void hog_leave_huge(int node, unsigned int nr)
 
 	if (now < (long)nr)
 		return;
+	mmg_save_setting(path);
 	mmg_write_setting(path, "%ld", now - nr);
 	hog_locked(node, nr * hog_huge_bytes(), MADV_NOHUGEPAGE);
 }

@@ -135,7 +135,7 @@ static const char *const randread_tests[] = {
 	"bench/randread/classic", "bench/randread/classic-no-reserve", NULL
 };
 
-static const char *const randread_machines[] = { "bench-randread", NULL };
+static const char *const randread_machines[] = { "bench-randread-fio", NULL };
 
 static const struct bench_figure randread_figures[] = {
 	{ "kswapd_scan_per_mib", "pages kswapd scans for a MiB read", true },

@@ -22,7 +22,9 @@
  * list for each zone and does not pass over anything.
  *
  * How it could mislead: buffers larger than the reserve wake kswapd on a good
- * kernel, too; the hold below stays a quarter of it.
+ * kernel, too; the hold below stays a quarter of it.  So do boosted watermarks and long
+ * lists of CPUs, and the kernel's own slabs, which aim at Normal and wake kswapd
+ * before page cache reaches DMA32: all three are kept out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +49,8 @@
 #define USBFS_MB	"/sys/module/usbcore/parameters/usbfs_memory_mb"
 #define LRU_GEN		"/sys/kernel/mm/lru_gen/enabled"
 #define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
+#define BOOST		"/proc/sys/vm/watermark_boost_factor"
+#define PCP_FRACTION	"/proc/sys/vm/percpu_pagelist_high_fraction"
 #define READ_BYTES	65536ul
 #define READ_MIB	128
 #define MAX_SECONDS	60.0
@@ -54,7 +58,7 @@
 #define BUFFERS_PER_MIB	15
 #define MAX_HELD	256
 #define DEFAULT_RATIO	256
-#define DMA32_MIN	400		/* pages; its low watermark lies a quarter above */
+#define DMA32_MIN	200		/* pages; its low watermark lies a quarter above */
 
 struct param {
 	int lru_gen;
@@ -147,6 +151,24 @@ static void set_watermarks(void)
 	read_zones(&z);
 	pages = DMA32_MIN * (z.dma32.managed + z.normal.managed) / z.dma32.managed;
 	mmg_write_setting(MIN_FREE, "%lu", pages * (sysconf(_SC_PAGESIZE) / 1024));
+	/*
+	 * A slab that falls back into DMA32 boosts its marks by a pageblock and more
+	 * (boost_watermark() in mm/page_alloc.c): half of a zone as small as this one, so
+	 * the next buffer meets it below min with the whole reserve free.
+	 */
+	if (!access(BOOST, W_OK))
+		mmg_write_setting(BOOST, "0");
+}
+
+/*
+ * Lists of CPUs as short as the kernel lets them be.  Else each may keep an eighth of
+ * DMA32 (zone_highsize() in mm/page_alloc.c, from 6.7 on), and together more than the
+ * reserve: free pages then fall below the low mark on a good kernel, too.
+ */
+static void set_pcp(void)
+{
+	if (!access(PCP_FRACTION, W_OK))
+		mmg_write_setting(PCP_FRACTION, "%d", 1000000);
 }
 
 static int open_file(size_t *bytes)
@@ -165,6 +187,21 @@ static void read_at(int fd, void *buf, size_t n, off_t at)
 	if (pread(fd, buf, n, at) != (ssize_t)n)
 		mmg_broken("read of %zu bytes at %lld of %s: %s", n, (long long)at, FILE_NAME,
 			   strerror(errno));
+}
+
+/*
+ * Read a page of each 256 KiB: the page cache then has its nodes (64 slots) for the whole
+ * file, and keeps them, for shadow entries
+ */
+static void make_nodes(int fd, size_t bytes)
+{
+	size_t at, step = 64 * sysconf(_SC_PAGESIZE);
+	char c;
+
+	mmg_doing("making nodes of the page cache");
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	for (at = 0; at < bytes; at += step)
+		read_at(fd, &c, 1, at);
 }
 
 /* Fill memory with page cache, in order, since that is fast */
@@ -325,6 +362,7 @@ static void randread(const struct mmg_case *c)
 	if (mmg_try_write("/proc/sys/vm/drop_caches", "3"))
 		mmg_broken("/proc/sys/vm/drop_caches cannot be written");
 	set_watermarks();
+	set_pcp();
 	fd = open_file(&bytes);
 	open_device(&d);
 	read_zones(&z);
@@ -332,6 +370,7 @@ static void randread(const struct mmg_case *c)
 	reserve = z.normal.managed / DEFAULT_RATIO;
 	d.hold = reserve / 4 < MAX_HELD ? reserve / 4 : MAX_HELD;
 	pinned = pin_dma32(&d, z.dma32.low + reserve + reserve / 8);
+	make_nodes(fd, bytes);
 	fill(fd, bytes);
 	read_zones(&z);
 	mmg_metric("dma32_free_filled", z.dma32.free);
@@ -370,7 +409,9 @@ static const struct mmg_case cases[] = {
 	{ "mglru-no-reserve", randread, &mglru_bare, 150, true },
 };
 
-static const char *const settings[] = { LRU_GEN, ZI_RATIO_PATH, MIN_FREE, NULL };
+static const char *const settings[] = {
+	LRU_GEN, ZI_RATIO_PATH, MIN_FREE, BOOST, PCP_FRACTION, NULL
+};
 
 static const struct mmg_test test = {
 	.name = "bench/randread",

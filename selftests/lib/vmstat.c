@@ -86,26 +86,33 @@ int vmstat_parse(const char *text, struct vmstat *v)
  * @path:	"/proc/vmstat", "/proc/meminfo", ".../node0/numastat", ...
  * @v:		filled
  *
+ * /proc/vmstat stays open, see zoneinfo_read().
+ *
  * Return: 0 or a negative errno.
  */
 int vmstat_read(const char *path, struct vmstat *v)
 {
 	static char buf[65536];
+	static int vmstat_fd = -1;
+	bool keep = !strcmp(path, "/proc/vmstat");
 	size_t size = 0;
 	ssize_t got;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = keep ? vmstat_fd : -1;
 
 	v->nr = 0;
 	if (fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return -errno;
-	while ((got = read(fd, buf + size, sizeof(buf) - 1 - size)) > 0)
+	if (keep)
+		vmstat_fd = fd;
+	while ((got = pread(fd, buf + size, sizeof(buf) - 1 - size, size)) > 0)
 		size += got;
-	if (got < 0) {
-		got = -errno;
+	got = got < 0 ? -errno : 0;
+	if (!keep)
 		close(fd);
+	if (got < 0)
 		return got;
-	}
-	close(fd);
 	buf[size] = 0;
 	return vmstat_parse(buf, v);
 }

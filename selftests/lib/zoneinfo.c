@@ -341,16 +341,13 @@ int zoneinfo_parse(const char *text, struct zoneinfo *zi, char *err, size_t errl
 	return check_shape(&p);
 }
 
-/* A whole file of /proc, or NULL with errno set */
-static char *slurp(const char *path)
+/* All of an open file of /proc, or NULL with errno set */
+static char *slurp(int fd)
 {
 	size_t size = 0, room = 65536;
 	char *buf = NULL;
 	ssize_t got = 1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return NULL;
 	while (got > 0) {
 		char *bigger = realloc(buf, room + 1);
 
@@ -359,13 +356,12 @@ static char *slurp(const char *path)
 			break;
 		}
 		buf = bigger;
-		got = read(fd, buf + size, room - size);
+		got = pread(fd, buf + size, room - size, size);
 		if (got > 0)
 			size += got;
 		if (size == room)
 			room *= 2;
 	}
-	close(fd);
 	if (got < 0) {
 		free(buf);
 		return NULL;
@@ -380,16 +376,23 @@ static char *slurp(const char *path)
  * @err:	where to say what went wrong, or NULL
  * @errlen:	its size in bytes
  *
- * Does not read lowmem_reserve_ratio, so it shows protections as they are.
+ * Does not read lowmem_reserve_ratio, so it shows protections as they are.  The file
+ * stays open, since it is read where memory is short: each open() takes slabs, which
+ * KASAN's quarantine does not give back (55 MiB of a debug kernel, and the OOM killer).
  *
  * Return: 0 or a negative errno.
  */
 int zoneinfo_read(struct zoneinfo *zi, char *err, size_t errlen)
 {
-	char *text = slurp("/proc/zoneinfo");
+	static int fd = -1;
+	char *text = NULL;
 	int ret;
 
 	memset(zi, 0, sizeof(*zi));
+	if (fd < 0)
+		fd = open("/proc/zoneinfo", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		text = slurp(fd);
 	if (!text) {
 		ret = -errno;
 		if (err)
@@ -548,11 +551,16 @@ int zi_ratio_parse(const char *text, long *ratio, int max)
  */
 int zi_ratio_read(long *ratio, int max)
 {
-	char *text = slurp(ZI_RATIO_PATH);
-	int n;
+	int fd = open(ZI_RATIO_PATH, O_RDONLY | O_CLOEXEC), n;
+	char *text = NULL;
 
+	if (fd >= 0)
+		text = slurp(fd);
+	n = text ? 0 : -errno;
+	if (fd >= 0)
+		close(fd);
 	if (!text)
-		return -errno;
+		return n;
 	memset(ratio, 0, sizeof(*ratio) * max);
 	n = zi_ratio_parse(text, ratio, max);
 	free(text);

@@ -60,6 +60,7 @@ static void fill_up(size_t left)
 	struct zoneinfo zi;
 	size_t i;
 
+	mm_shrink_slabs();
 	mm_ratio(ratio);
 	pick(&zi);
 	for (i = 0; i < zi.nr_zones; i++) {
@@ -131,6 +132,26 @@ static void churn(size_t bytes)
 	}
 }
 
+/*
+ * Read on until kswapd works, and no further.  It looks at the marks again a tenth of a
+ * second after its last round (kswapd_try_to_sleep()); on a slow machine reads go on
+ * after that, and end anywhere between high and low.
+ */
+static void churn_until_awake(size_t bytes)
+{
+	unsigned long last;
+	size_t done;
+
+	mm_vmstat(&now);
+	last = activity(&now);
+	for (done = 0; done < bytes && activity(&now) == last; done += STEP) {
+		mmg_doing("reading until kswapd works: %zu MiB", done / MIB);
+		if (fill_more(&file, STEP) < STEP)
+			break;
+		mm_vmstat(&now);
+	}
+}
+
 /* Read past what is free; what was scanned and freed for it */
 static void steady(const struct mmg_case *c)
 {
@@ -196,8 +217,11 @@ static void frees_to_high(const struct mmg_case *c)
 	before = now;
 	mm_zoneinfo(&start);
 	bytes = free_above_min() * mm_page_size() + CHURN / 2;
-	fill_start(&file, FILL_FILE, bytes + MIB);
+	fill_start(&file, FILL_FILE, 2 * bytes + MIB);
 	churn(bytes);
+	if (wait_asleep() < 0)
+		mmg_fail("kswapd still scans %d s after the load ended", SLEEP_S);
+	churn_until_awake(bytes);
 	if (wait_asleep() < 0)
 		mmg_fail("kswapd still scans %d s after the load ended", SLEEP_S);
 	if (scanned(&now) == scanned(&before))

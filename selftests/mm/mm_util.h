@@ -24,6 +24,7 @@ void mm_zoneinfo(struct zoneinfo *zi);
 int mm_ratio(long *ratio);
 void mm_write_ratio(long value);
 void mm_refresh(void);
+void mm_shrink_slabs(void);
 void mm_vmstat(struct vmstat *v);
 void mm_compare_rows(const struct zoneinfo *zi, const long *ratio, struct mm_rows *rows);
 void mm_protection_artifact(const struct zoneinfo *zi, const long *ratio);

@@ -153,6 +153,26 @@ static void fill_node(int node)
 	hog_start(node, want * page);
 }
 
+/* Has the node @pages that user memory can have before reclaim begins? */
+static bool has_room(int node, unsigned long pages)
+{
+	unsigned long above = 0;
+	struct zoneinfo zi;
+	size_t i;
+
+	mm_zoneinfo(&zi);
+	for (i = 0; i < zi.nr_zones; i++) {
+		const struct zi_zone *z = &zi.zones[i];
+		unsigned long mark = z->high + (z->nr_protection ?
+						z->protection[z->nr_protection - 1] : 0);
+
+		if (z->node == node && z->free > mark)
+			above += z->free - mark;
+	}
+	zoneinfo_free(&zi);
+	return above >= pages;
+}
+
 /* Pages that came from @full and from @next once @full gave no more; others in @wrong */
 static void fall(int full, int next, long *from_full, long *from_next, long *wrong)
 {
@@ -212,6 +232,9 @@ static void fallback_order(const struct mmg_case *c)
 		if (next < 0)
 			continue;
 		fill_node(full);
+		/* one that was filled before may have too little left on a debug kernel */
+		if (!has_room(next, 2 * FALL_PAGES + MIB / mm_page_size()))
+			continue;
 		read_numastat(full, &full_before);
 		read_numastat(next, &next_before);
 		fall(full, next, &from_full, &from_next, &wrong);

@@ -395,6 +395,7 @@ static void ratio_one(const struct mmg_case *c)
 	unsigned long thp;
 
 	need_swap(p->kind);
+	mm_shrink_slabs();
 	prepare_thp(p);
 	mmg_save_setting(ZI_RATIO_PATH);
 	mm_write_ratio(1);
@@ -414,6 +415,10 @@ static void ratio_one(const struct mmg_case *c)
 	zoneinfo_free(&zi);
 	mm_zoneinfo(&zi);
 	watch_start(&w, &zi, node, aim, ratio);
+	/* a low zone with more than its reserve may give the rest */
+	for (i = 0; i < w.nr; i++)
+		if (w.zone[i].protected && w.zone[i].start > w.zone[i].floor)
+			w.upper += w.zone[i].start - w.zone[i].floor;
 	target = w.upper * mm_page_size() + PAST;
 	mmg_info("hog %zu MiB, upper zones have %zu MiB left, using %zu MiB", hogged / MIB,
 		 (target - PAST) / MIB, target / MIB);
@@ -523,6 +528,7 @@ static void default_ratio(const struct mmg_case *c)
 	long margin;
 
 	need_swap(p->kind);
+	mm_shrink_slabs();
 	mmg_save_setting("/proc/sys/vm/min_free_kbytes");
 	mmg_write_setting("/proc/sys/vm/min_free_kbytes", "%d", SMALL_MIN_KB);
 	mm_ratio(ratio);

@@ -257,7 +257,7 @@ static void fallback_order(const struct mmg_case *c)
 				 vmstat_delta(&full_before, &full_after, "numa_foreign"));
 	}
 	if (!judged)
-		mmg_skip("no node has two others with memory at different distances");
+		mmg_skip("no node has two others with memory at different distances, and room");
 	mmg_pass("with the nearest node full, the next in distance gave, from %d nodes", judged);
 }
 

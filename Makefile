@@ -8,11 +8,11 @@ WERROR ?=
 comma := ,
 SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= -Wall -Wextra -Wformat=2 -Wno-format-nonliteral $(WERROR) $(SAN) \
-	$(PKG_CFLAGS) -Ihost -Iselftests/lib -MMD -MP $(CFLAGS)
+	$(PKG_CFLAGS) $(addprefix -I,$(wildcard host/*)) -Iselftests/lib -MMD -MP $(CFLAGS)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
 # the journal of changed settings is the selftests' own
-OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard host/*.c) selftests/lib/journal.c)
+OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard host/*/*.c) selftests/lib/journal.c)
 UNITS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 
 all: $(B)/mmgate

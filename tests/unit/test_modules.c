@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/modules.c host/pkg.c host/cache.c host/util.c host/status.c
+// unit-sources: host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/util.c host/base/status.c
 /*
  * Load order, on modules that the compiler makes here.
  */

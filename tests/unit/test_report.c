@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/report.c host/report_text.c host/report_tap.c host/report_junit.c host/report_kcidb.c host/report_summary.c host/report_html.c host/report_figures.c host/report_bench.c host/report_value.c host/report_compare.c host/report_verb.c host/artifact.c host/plot.c host/text.c host/util.c host/status.c
+// unit-sources: host/report/report.c host/report/report_text.c host/report/report_tap.c host/report/report_junit.c host/report/report_kcidb.c host/report/report_summary.c host/report/report_html.c host/report/report_figures.c host/report/report_bench.c host/report/report_value.c host/report/report_compare.c host/verbs/report_verb.c host/vm/artifact.c host/report/plot.c host/base/text.c host/base/util.c host/base/status.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/selftests.c host/kernel.c host/ksrc.c host/image.c host/apt.c host/modules.c host/pkg.c host/cache.c host/util.c host/status.c
+// unit-sources: host/build/selftests.c host/kernel/kernel.c host/source/ksrc.c host/kernel/image.c host/debian/apt.c host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/util.c host/base/status.c
 /*
  * Building what runs in the VM, on a checkout of two tiny programs.
  */

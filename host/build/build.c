@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "gate.h"
+#include "arch.h"
 
 /* Part of every key: a change in how kernels are built makes old ones strangers */
 #define BUILD_FORMAT	"1"
@@ -31,14 +32,7 @@
 
 const char *cli_arch(const struct cli *cli)
 {
-	static struct utsname u;
-	const char *arch = cli->arch;
-
-	if (!arch) {
-		uname(&u);
-		arch = u.machine;
-	}
-	return !strcmp(arch, "aarch64") ? "arm64" : arch;
+	return cli->arch ? cli->arch : arch_host()->name;
 }
 
 /* ---- what is in the tree ---- */
@@ -446,20 +440,17 @@ static bool work_lock(struct work *w, GError **err)
 
 static const char *kbuild_arch(const char *arch)
 {
-	return !strcmp(arch, "x86_64") ? "x86_64" : arch;
+	const struct arch *a = arch_find(arch);
+
+	return a ? a->kbuild : arch;
 }
 
 /* "" for a native build, else the prefix of the cross tools */
 static const char *cross_prefix(const char *arch)
 {
-	struct utsname u;
+	const struct arch *a = arch_find(arch);
 
-	uname(&u);
-	if (!strcmp(arch, "x86_64"))
-		return !strcmp(u.machine, "x86_64") ? "" : "x86_64-linux-gnu-";
-	if (!strcmp(arch, "arm64"))
-		return !strcmp(u.machine, "aarch64") ? "" : "aarch64-linux-gnu-";
-	return "";
+	return a ? arch_cross(a) : "";
 }
 
 /* A fragment: a name in configs/kernel, or a file */
@@ -598,8 +589,10 @@ static char *compiler_version(const char *arch, GError **err)
 	char *out;
 
 	if (!path) {
-		mmg_set_error(err, MMG_EXIT_BROKEN, "building an %s kernel needs %s; install %s", arch,
-			      cc, *cross_prefix(arch) ? "gcc-aarch64-linux-gnu (Debian's name)" : "gcc");
+		const struct arch *a = arch_find(arch);
+
+		mmg_set_error(err, MMG_EXIT_BROKEN, "building a kernel for %s needs %s; install %s", arch,
+			      cc, *cross_prefix(arch) && a ? a->package : "gcc");
 		return NULL;
 	}
 	out = run_out("asking the compiler's version", argv, err);

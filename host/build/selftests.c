@@ -5,6 +5,7 @@
  * one compilation; results are kept under the hash of all that went into them.
  */
 #include "pkg.h"
+#include "arch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,54 +129,21 @@ static void hash_tree(GChecksum *sum, const char *ksrc)
 
 /* ---- the compiler ---- */
 
-/*
- * Prefix of the compiler for @arch: CROSS_COMPILE as for the kernel, else the
- * distributions' names, of which SUSE has its own; NULL for an unknown @arch
- */
-static const char *find_cross(const char *arch)
-{
-	static const char *const names[][2] = {
-		{ "arm64", "aarch64-linux-gnu-" }, { "arm64", "aarch64-suse-linux-" },
-		{ "x86_64", "x86_64-linux-gnu-" }, { "x86_64", "x86_64-suse-linux-" },
-		{ "riscv64", "riscv64-linux-gnu-" }, { "s390x", "s390x-linux-gnu-" },
-	};
-	const char *first = NULL;
-	guint i;
-
-	if (!strcmp(arch, kernel_host_arch()))
-		return "";
-	if (g_getenv("CROSS_COMPILE") && *g_getenv("CROSS_COMPILE"))
-		return g_getenv("CROSS_COMPILE");
-	for (i = 0; i < G_N_ELEMENTS(names); i++) {
-		char *gcc = g_strconcat(names[i][1], "gcc", NULL), *path = NULL;
-
-		if (!strcmp(names[i][0], arch)) {
-			path = g_find_program_in_path(gcc);
-			if (!first || path)
-				first = names[i][1];
-		}
-		g_free(gcc);
-		if (path) {
-			g_free(path);
-			break;
-		}
-	}
-	return first;
-}
-
 static bool find_compiler(struct building *b, char **version, GError **err)
 {
 	const char *env = g_getenv("CC");
+	const struct arch *a;
 	char *cc, *path, **words = NULL;
 	GString *out;
 	bool ok;
 
-	b->cross = find_cross(b->k->arch);
-	if (!b->cross) {
+	a = arch_find(b->k->arch);
+	if (!a) {
 		mmg_set_error(err, MMG_EXIT_BROKEN, "no compiler is known for kernels of %s",
 			      b->k->arch);
 		return false;
 	}
+	b->cross = arch_cross(a);
 	cc = !*b->cross && env && *env ? g_strdup(env) : g_strconcat(b->cross, "gcc", NULL);
 	/* CC may be "ccache gcc" */
 	path = g_shell_parse_argv(cc, NULL, &words, NULL) ? g_find_program_in_path(words[0]) : NULL;

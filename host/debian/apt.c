@@ -96,20 +96,6 @@ bool apt_version_fits(const char *have, const char *want)
 	return g_str_has_prefix(have, want) && !isalnum((unsigned char)have[n]);
 }
 
-const char *deb_arch(const char *arch)
-{
-	static const char *const names[][2] = {
-		{ "x86_64", "amd64" }, { "arm64", "arm64" }, { "riscv64", "riscv64" },
-		{ "s390x", "s390x" }, { "ppc64le", "ppc64el" }, { "loong64", "loong64" },
-	};
-	guint i;
-
-	for (i = 0; i < G_N_ELEMENTS(names); i++)
-		if (!strcmp(names[i][0], arch))
-			return names[i][1];
-	return NULL;
-}
-
 /* ---- the host's sources ---- */
 
 /**
@@ -827,12 +813,12 @@ static struct apt_image *image_of(const GPtrArray *list, const struct apt_pkg *p
 }
 
 /*
- * Flavours (cloud, rt, 16k), debug and unsigned packages have one more word in
- * their names; "6.1.0-52" has a number there.
+ * Debug and unsigned packages have one more word in their names; "6.1.0-52" has a number
+ * before the flavour.
  */
-struct apt_image *apt_choose(const GPtrArray *list, const char *want, const char *arch)
+struct apt_image *apt_choose(const GPtrArray *list, const char *want, const char *flavour)
 {
-	char *pattern = g_strdup_printf("^linux-image-([0-9][0-9a-z.+~]*(-[0-9]+)?-%s)$", arch);
+	char *pattern = g_strdup_printf("^linux-image-([0-9][0-9a-z.+~]*(-[0-9]+)?-%s)$", flavour);
 	GRegex *regex = g_regex_new(pattern, 0, 0, NULL);
 	struct apt_image *best = NULL;
 	guint i;

@@ -4,6 +4,7 @@
  * machine can boot it as it is.
  */
 #include "pkg.h"
+#include "arch.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -133,15 +134,13 @@ static bool read_image(struct image *img, const struct map *m)
 
 static const char *elf_arch(uint16_t machine)
 {
+	const struct arch *a = arch_of_elf(machine);
+
+	if (a)
+		return a->name;
 	switch (machine) {
-	case EM_X86_64: return "x86_64";
-	case EM_AARCH64: return "arm64";
 	case EM_386: return "i386";
 	case EM_ARM: return "arm";
-	case EM_RISCV: return "riscv64";
-	case EM_S390: return "s390x";
-	case EM_PPC64: return "ppc64le";
-	case 258: return "loong64";
 	default: return "an unknown architecture";
 	}
 }
@@ -237,7 +236,7 @@ static struct image *not_a_kernel(struct image *img, const char *path, GError **
 {
 	if (err && !*err)
 		mmg_set_error(err, MMG_EXIT_USAGE,
-			      "%s is not a kernel: neither a bzImage, an arm64 Image nor a vmlinux", path);
+			      "%s is not a kernel: neither a bzImage, an arm64 or RISC-V Image nor a vmlinux", path);
 	image_free(img);
 	return NULL;
 }

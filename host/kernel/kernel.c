@@ -4,6 +4,7 @@
  * Debian version, the running kernel.  All end as a struct kernel.
  */
 #include "pkg.h"
+#include "arch.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -75,14 +76,10 @@ static char *leading_numbers(const char *text)
 	return g_strndup(text, n);
 }
 
-/* uname -m in the kernel's words as --arch has them */
+/* uname -m in the words that --arch has */
 const char *kernel_host_arch(void)
 {
-	static struct utsname u;
-
-	if (!u.machine[0])
-		uname(&u);
-	return !strcmp(u.machine, "aarch64") ? "arm64" : u.machine;
+	return arch_host()->name;
 }
 
 void kernel_free(struct kernel *k)
@@ -331,6 +328,7 @@ static char *built_in_config(const struct kernel *k)
 static bool take_image(const struct cli *cli, struct kernel *k, const char *path, GError **err)
 {
 	struct image *img = image_open(path, err);
+	const struct arch *row;
 	char *sha, *dir;
 	bool ok = false;
 
@@ -344,7 +342,8 @@ static bool take_image(const struct cli *cli, struct kernel *k, const char *path
 			      "%s does not say which release of the kernel it is", path);
 		goto out;
 	}
-	if (!strcmp(img->kind, "vmlinux") && !img->pvh) {
+	row = arch_find(k->arch);
+	if (!strcmp(img->kind, "vmlinux") && !img->pvh && !(row && row->vmlinux)) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
 			      "%s cannot be booted as it is: %s", path,
 			      !strcmp(k->arch, "x86_64") ?
@@ -566,18 +565,21 @@ static char *tree_modules(const char *dir, const char *release, GError **err)
 /* The image of a build tree: vmlinux where the machine can boot it (half the time), else the other */
 static char *tree_image(const char *dir)
 {
-	static const char *const images[] = {
-		"arch/x86/boot/bzImage", "arch/arm64/boot/Image", "arch/arm64/boot/Image.gz",
-		"arch/arm64/boot/vmlinuz.efi", "arch/riscv/boot/Image",
-	};
 	char *vmlinux = file_in(dir, "vmlinux"), *found = NULL;
 	struct image *img = vmlinux ? image_open(vmlinux, NULL) : NULL;
-	guint i;
+	const struct arch *a;
+	unsigned int n;
 
 	if (img && img->pvh && !strcmp(img->arch, "x86_64"))
 		found = g_strdup(vmlinux);
-	for (i = 0; i < G_N_ELEMENTS(images) && !found; i++)
-		found = file_in(dir, images[i]);
+	a = arch_all(&n);
+	for (unsigned int i = 0; i < n; i++) {
+		/* every tree has a vmlinux: only that of its own architecture boots so */
+		if (a[i].vmlinux && (!img || strcmp(img->arch, a[i].name)))
+			continue;
+		for (unsigned int j = 0; a[i].images[j] && !found; j++)
+			found = file_in(dir, a[i].images[j]);
+	}
 	image_free(img);
 	g_free(vmlinux);
 	return found;
@@ -847,12 +849,13 @@ static bool resolve_files(const struct cli *cli, struct kernel *k, GPtrArray *pa
 /**
  * struct debian - one debian: spec on its way
  * @want:	version asked for
+ * @flavour:	last words of the packages' names
  * @chosen:	packages of it
  * @blank:	apt's lists name no kernel at all
  */
 struct debian {
 	struct apt *apt;
-	const char *want;
+	const char *want, *flavour;
 	struct apt_image *chosen;
 	bool blank;
 };
@@ -892,7 +895,7 @@ static bool fill_debian(const char *dir, void *data, GError **err)
 	return ok;
 }
 
-/* Not the flavours (cloud, rt, 16k), debug and unsigned ones: they have one more word in their names */
+/* Only the flavour asked for; debug and unsigned packages have one more word in their names */
 #define KERNEL_PACKAGES "^linux-(image|binary|modules|base)-[0-9][0-9a-z.+~]*(-[0-9]+)?-%s$"
 
 static void no_such_version(const struct debian *d, const GPtrArray *list, GError **err)
@@ -909,7 +912,7 @@ static void no_such_version(const struct debian *d, const GPtrArray *list, GErro
 		if (!g_str_has_prefix(p->name, "linux-image-") ||
 		    g_hash_table_contains(seen, p->version))
 			continue;
-		img = apt_choose(list, p->version, d->apt->arch);
+		img = apt_choose(list, p->version, d->flavour);
 		if (img) {
 			g_hash_table_add(seen, p->version);
 			g_ptr_array_add(have, g_strdup(p->version));
@@ -921,7 +924,7 @@ static void no_such_version(const struct debian *d, const GPtrArray *list, GErro
 	text = g_strjoinv(" ", (char **)have->pdata);
 	mmg_set_error(err, MMG_EXIT_USAGE,
 		      "Debian %s has no kernel %s for %s; it has: %s. Another suite: debian:%s@unstable; older ones: their packages as files",
-		      d->apt->suite ? d->apt->suite : "as configured here", d->want, d->apt->arch,
+		      d->apt->suite ? d->apt->suite : "as configured here", d->want, d->flavour,
 		      *text ? text : "none", d->want);
 	g_free(text);
 	g_hash_table_unref(seen);
@@ -931,14 +934,14 @@ static void no_such_version(const struct debian *d, const GPtrArray *list, GErro
 /* Choose and have it in the cache; the folder, or NULL with *@err */
 static char *choose_and_make(struct debian *d, GError **err)
 {
-	char *pattern = g_strdup_printf(KERNEL_PACKAGES, d->apt->arch), *key, *dir = NULL;
+	char *pattern = g_strdup_printf(KERNEL_PACKAGES, d->flavour), *key, *dir = NULL;
 	GPtrArray *list = apt_list(d->apt, pattern, err);
 
 	g_free(pattern);
 	if (!list)
 		return NULL;
 	d->blank = !list->len;
-	d->chosen = apt_choose(list, d->want, d->apt->arch);
+	d->chosen = apt_choose(list, d->want, d->flavour);
 	if (d->chosen) {
 		key = g_strdup_printf("debian-%s_%s", d->chosen->release, d->chosen->version);
 		dir = cache_make("kernels", key, fill_debian, d, err);
@@ -952,9 +955,9 @@ static char *choose_and_make(struct debian *d, GError **err)
 }
 
 /* The newest kernel in the cache that fits, for when there is no network */
-static char *newest_cached(const char *want, const char *arch)
+static char *newest_cached(const char *want, const char *flavour)
 {
-	char *glob = g_strdup_printf("debian-*-%s_*", arch), *best = NULL, *dir;
+	char *glob = g_strdup_printf("debian-[0-9]*-%s_*", flavour), *best = NULL, *dir;
 	GPtrArray *names = cache_list("kernels", glob);
 	guint i;
 
@@ -1033,17 +1036,36 @@ static char *choose_again(struct debian *d, GError **e)
 	return NULL;
 }
 
-/* Ask apt, with fresh lists where the host's own do not serve; the folder, or NULL with *@err */
-static char *ask_apt(const char *spec, const char *want, const char *suite, const char *arch,
-		     GError **err)
+/**
+ * struct wanted - what a spec asks Debian for
+ * @spec:	as typed
+ * @version:	"6.12" or an exact one
+ * @suite:	that it names, or NULL
+ * @flavour:	last words of the package's name, "amd64" or "arm64-16k"
+ */
+struct wanted {
+	const char *spec, *version, *suite;
+	const struct arch *arch;
+	char *flavour;
+};
+
+/* Where to look for it: where the host's own suite may have none of the architecture, in one that has */
+static const char *suite_of(const struct wanted *w)
 {
-	struct debian d = { .want = want, .apt = apt_open(suite, deb_arch(arch), false, err) };
+	return w->suite || w->arch == arch_host() ? w->suite : w->arch->suite;
+}
+
+/* Ask apt, with fresh lists where the host's own do not serve; the folder, or NULL with *@err */
+static char *ask_apt(const struct wanted *w, GError **err)
+{
+	struct debian d = { .want = w->version, .flavour = w->flavour,
+			    .apt = apt_open(suite_of(w), w->arch->deb, false, err) };
 	char *memo, *stamp, *dir;
 	GError *e = NULL;
 
 	if (!d.apt)
 		return NULL;
-	memo = memo_path(spec, arch);
+	memo = memo_path(w->spec, w->arch->name);
 	stamp = apt_stamp(d.apt);
 	dir = memo_get(memo, stamp);
 	if (!dir) {
@@ -1063,38 +1085,37 @@ static char *ask_apt(const char *spec, const char *want, const char *suite, cons
 }
 
 /* What is in the cache for when apt cannot be asked: what the spec meant last, else what fits it */
-static char *from_cache(const char *spec, const char *want, const char *suite, const char *arch)
+static char *from_cache(const struct wanted *w)
 {
-	char *memo = memo_path(spec, arch), *dir = memo_get(memo, NULL);
+	char *memo = memo_path(w->spec, w->arch->name), *dir = memo_get(memo, NULL);
 
 	g_free(memo);
 	/* a short version is another kernel in each suite, and the cache does not know whose it is */
-	if (!dir && (!suite || strchr(want, '-')))
-		dir = newest_cached(want, deb_arch(arch));
+	if (!dir && (!w->suite || strchr(w->version, '-')))
+		dir = newest_cached(w->version, w->flavour);
 	return dir;
 }
 
-static char *debian_dir(const struct cli *cli, const char *spec, const char *want,
-			const char *suite, const char *arch, GError **err)
+static char *debian_dir(const struct cli *cli, const struct wanted *w, GError **err)
 {
 	GError *e = NULL;
 	char *dir;
 
 	if (cli->offline) {
-		dir = from_cache(spec, want, suite, arch);
+		dir = from_cache(w);
 		if (!dir)
 			mmg_set_error(err, MMG_EXIT_BROKEN,
 				      "%s is not in the cache and --offline forbids fetching it: run once without it, or pass a kernel's file",
-				      spec);
+				      w->spec);
 		return dir;
 	}
-	dir = ask_apt(spec, want, suite, arch, &e);
+	dir = ask_apt(w, &e);
 	if (dir || e->code == MMG_EXIT_INTERRUPTED || e->code == MMG_EXIT_USAGE) {
 		if (e)
 			g_propagate_error(err, e);
 		return dir;
 	}
-	dir = from_cache(spec, want, suite, arch);
+	dir = from_cache(w);
 	if (dir) {
 		status_note("using the kernel in the cache: %s", e->message);
 		g_error_free(e);
@@ -1104,24 +1125,50 @@ static char *debian_dir(const struct cli *cli, const char *spec, const char *wan
 	return dir;
 }
 
+/*
+ * "16k" is the end of a package's name ("arm64-16k"), "cloud" and "rt" stand before the
+ * architecture ("cloud-amd64"); g_free() it
+ */
+static char *flavour_name(const struct arch *a, const char *word)
+{
+	if (!word)
+		return g_strdup(a->flavour);
+	if (isdigit((unsigned char)*word))
+		return g_strdup_printf("%s-%s", a->flavour, word);
+	return g_strdup_printf("%s-%s", word, a->flavour);
+}
+
 static bool resolve_debian(const struct cli *cli, struct kernel *k, GError **err)
 {
-	const char *arch = cli->arch ? cli->arch : kernel_host_arch();
-	char **f = g_strsplit(k->spec + strlen("debian:"), "@", 2), *dir;
+	const char *name = cli->arch ? cli->arch : kernel_host_arch();
+	char **f = g_strsplit(k->spec + strlen("debian:"), "@", 2), *dir, *flavour = NULL;
+	struct wanted w = { .spec = k->spec, .arch = arch_find(name) };
 	bool ok = false;
 
-	if (!f[0] || !isdigit((unsigned char)*f[0]) ||
-	    strspn(f[0], "abcdefghijklmnopqrstuvwxyz0123456789.+~-_") != strlen(f[0])) {
+	if (f[0]) {
+		w.version = f[0];
+		w.suite = f[1];
+		flavour = strchr(f[0], '/');
+		if (flavour)
+			*flavour++ = '\0';
+	}
+	if (!w.version || !isdigit((unsigned char)*w.version) ||
+	    strspn(w.version, "abcdefghijklmnopqrstuvwxyz0123456789.+~-_") != strlen(w.version) ||
+	    (flavour && (!*flavour || strspn(flavour, "abcdefghijklmnopqrstuvwxyz0123456789") !=
+			 strlen(flavour)))) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
-			      "--kernel %s: give a version, such as debian:6.12 or debian:6.12.117-1~deb12u1, and after an @ another suite",
+			      "--kernel %s: give a version, such as debian:6.12 or debian:6.12.117-1~deb12u1, after a / a flavour (16k, cloud), and after an @ another suite",
 			      k->spec);
-	} else if (!deb_arch(arch)) {
+	} else if (!w.arch) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
 			      "--kernel %s: no Debian kernel is known for the architecture %s", k->spec,
-			      arch);
-	} else if ((dir = debian_dir(cli, k->spec, f[0], f[1], arch, err))) {
-		ok = load_settled(cli, k, dir, err);
+			      name);
+	} else {
+		w.flavour = flavour_name(w.arch, flavour);
+		dir = debian_dir(cli, &w, err);
+		ok = dir && load_settled(cli, k, dir, err);
 		g_free(dir);
+		g_free(w.flavour);
 	}
 	g_strfreev(f);
 	return ok;

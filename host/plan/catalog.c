@@ -179,7 +179,7 @@ static GPtrArray *get_list(GKeyFile *kf, const char *key)
 static bool check_keys(GKeyFile *kf, const char *path, GHashTable *module_options, GError **err)
 {
 	static const char *const known[] = {
-		"about", "arch", "memory", "memory-args", "cpus", "board", "append", "qemu",
+		"about", "arch", "memory", "memory-args", "cpus", "board", "type", "cpu", "append", "qemu",
 		"swap", "disk", "setup", "dimms", "tests", "programs", NULL
 	};
 	char **keys = g_key_file_get_keys(kf, "machine", NULL, NULL);
@@ -280,6 +280,8 @@ struct machine *machine_load(const char *name, GError **err)
 	m->memory = get(kf, "memory", "1G");
 	m->memory_args = get(kf, "memory-args", NULL);
 	m->board = get(kf, "board", NULL);
+	m->type = get(kf, "type", NULL);
+	m->cpu = get(kf, "cpu", NULL);
 	m->append = get(kf, "append", NULL);
 	m->swap = get(kf, "swap", "zram:512M");
 	m->disk = get(kf, "disk", NULL);
@@ -360,6 +362,8 @@ void machine_free(gpointer machine)
 	g_free(m->memory);
 	g_free(m->memory_args);
 	g_free(m->board);
+	g_free(m->type);
+	g_free(m->cpu);
 	g_free(m->append);
 	g_free(m->swap);
 	g_free(m->disk);

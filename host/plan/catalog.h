@@ -30,6 +30,8 @@ void catalog_test_free(gpointer test);
 
 /**
  * struct machine - a boot topology, configs/machines/NAME.conf
+ * @type:	QEMU's machine type, NULL for the architecture's usual one
+ * @cpu:	QEMU's CPU, NULL for the architecture's usual one
  * @archs:	empty: any
  * @setup:	"PATH=VALUE" written before the tests
  * @module_options: module name to options
@@ -38,7 +40,7 @@ void catalog_test_free(gpointer test);
  * @programs:	of the host, put on the data disk with their libraries where the host has them
  */
 struct machine {
-	char *name, *about, *memory, *memory_args, *board, *append, *swap, *disk;
+	char *name, *about, *memory, *memory_args, *board, *type, *cpu, *append, *swap, *disk;
 	int cpus;
 	GPtrArray *archs, *qemu, *setup, *dimms, *tests, *programs;
 	GHashTable *module_options;

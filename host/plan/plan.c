@@ -3,6 +3,7 @@
  * What a boot does: tests, their cases, modules, command line.
  */
 #include "plan.h"
+#include "arch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -237,17 +238,15 @@ static void want(GPtrArray *names, const char *name)
 
 static void want_kvm(GPtrArray *names, const struct kernel *k, bool kvm_accel)
 {
+	const struct arch *a = arch_find(k->arch);
 	char *info = NULL;
+	bool intel;
 
-	want(names, "kvm");
-	if (strcmp(k->arch, "x86_64"))
-		return;
-	/* TCG emulates SVM; under KVM the guest sees the host's own processor */
-	if (kvm_accel && g_file_get_contents("/proc/cpuinfo", &info, NULL, NULL) &&
-	    strstr(info, "GenuineIntel"))
-		want(names, "kvm_intel");
-	else
-		want(names, "kvm_amd");
+	/* the table is TCG's; under KVM the guest sees the host's own processor */
+	intel = kvm_accel && g_file_get_contents("/proc/cpuinfo", &info, NULL, NULL) &&
+		strstr(info, "GenuineIntel");
+	for (guint i = 0; a && a->kvm[i]; i++)
+		want(names, intel && !strcmp(a->kvm[i], "kvm_amd") ? "kvm_intel" : a->kvm[i]);
 	g_free(info);
 }
 
@@ -403,8 +402,7 @@ char *plan_append(const struct boot_plan *bp, const struct kernel *k, bool tcg, 
 	GHashTableIter it;
 	gpointer name, opts;
 
-	g_string_append_printf(s, "console=%s %s", x86 ? "ttyS0" : "ttyAMA0",
-			       x86 ? "earlyprintk=ttyS0" : "earlycon");
+	g_string_append(s, arch_find(k->arch)->console);
 	/* warnings and worse, where splats are; a dead kernel leaves at once (-no-reboot) */
 	g_string_append_printf(s, " loglevel=%d panic=-1 oops=panic random.trust_cpu=on", verbose ? 7 : 5);
 	/* limits that suit hardware are too short for an emulated CPU on a busy host */

@@ -118,8 +118,6 @@ char *apt_download(struct apt *a, const struct apt_pkg *p, const char *dir, GErr
 char *apt_stamp(struct apt *a);
 /* Compare Debian versions: <0, 0, >0 */
 int deb_version_cmp(const char *a, const char *b);
-/* "amd64" for "x86_64" and so on; NULL where Debian has no such architecture here */
-const char *deb_arch(const char *arch);
 
 /**
  * struct apt_image - the packages that make one kernel
@@ -134,9 +132,10 @@ struct apt_image {
 
 /*
  * Choose among @list (of apt_list(), prefix "linux-") the newest kernel that fits @want
- * ("6.12", "6.12.117-1~deb12u1"); NULL where there is none.
+ * ("6.12", "6.12.117-1~deb12u1") and whose name ends in @flavour ("amd64", "arm64-16k");
+ * NULL where there is none.
  */
-struct apt_image *apt_choose(const GPtrArray *list, const char *want, const char *arch);
+struct apt_image *apt_choose(const GPtrArray *list, const char *want, const char *flavour);
 void apt_image_free(struct apt_image *i);
 /* True where package version or release @have is what @want asks for */
 bool apt_version_fits(const char *have, const char *want);

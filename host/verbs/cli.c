@@ -3,6 +3,7 @@
  * The command line: one table of options, each with the verbs that take it.
  */
 #include "cli.h"
+#include "arch.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -75,7 +76,7 @@ static const struct option_row {
 	    "modules for an image file, where they are not beside it"),
 	ROW("ksrc", 0, STRING, ksrc, BOOT, "DIR",
 	    "kernel source for the KVM selftest library and headers"),
-	ROW("arch", 0, STRING, arch, BOOT | BUILD, "NAME", "x86_64 | arm64"),
+	ROW("arch", 0, STRING, arch, BOOT | BUILD, "NAME", "x86_64 | arm64 | riscv64 | ppc64el | all"),
 	ROW("machine", 0, LISTED, machines, BOOT, "NAME", "one of configs/machines; may be repeated"),
 	ROW("test", 0, LISTED, tests, SUITE | HISTORY, "GLOB", "only these tests; may be repeated"),
 	ROW("accel", 0, STRING, accel, BOOT, "WHICH", "auto | kvm | tcg"),
@@ -221,16 +222,39 @@ static bool one_of(const char *option, const char *value, const char *const *all
 	return false;
 }
 
-static bool check_values(const struct cli *cli, GError **err)
+/* --arch by the table's own name, whichever of its names was typed; "all" is for what boots */
+static bool check_arch(struct cli *cli, GError **err)
+{
+	const struct arch *a;
+	GString *list;
+	unsigned int n;
+
+	if (!cli->arch || !strcmp(cli->arch, "all"))
+		return true;
+	a = arch_find(cli->arch);
+	if (a) {
+		g_free(cli->arch);
+		cli->arch = g_strdup(a->name);
+		return true;
+	}
+	list = g_string_new(NULL);
+	a = arch_all(&n);
+	for (unsigned int i = 0; i < n; i++)
+		g_string_append_printf(list, "%s, ", a[i].name);
+	mmg_set_error(err, MMG_EXIT_USAGE, "--arch %s: it is one of %sall", cli->arch, list->str);
+	g_string_free(list, TRUE);
+	return false;
+}
+
+static bool check_values(struct cli *cli, GError **err)
 {
 	static const char *const accels[] = { "auto", "kvm", "tcg", NULL };
-	static const char *const archs[] = { "x86_64", "arm64", NULL };
 
 	if (cli->repeat > MAX_REPEAT) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "--repeat takes at most %d, not %d", MAX_REPEAT, cli->repeat);
 		return false;
 	}
-	return one_of("accel", cli->accel, accels, err) && one_of("arch", cli->arch, archs, err);
+	return one_of("accel", cli->accel, accels, err) && check_arch(cli, err);
 }
 
 static void usage_option(GString *s, const struct option_row *r)

@@ -4,6 +4,7 @@
  */
 #include "pkg.h"
 #include "vm.h"
+#include "arch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -101,17 +102,20 @@ static void look_at_host(json_t *all)
 
 /* ---- VMs ---- */
 
-static void look_at_vms_of(json_t *all, const struct cli *cli, const char *arch)
+static void look_at_vms_of(json_t *all, const struct cli *cli, const struct arch *row)
 {
-	const bool native = !strcmp(arch, kernel_host_arch());
+	const bool native = row == arch_host();
 	struct cli probe = *cli;
 	struct accel *a;
 	GError *e = NULL;
-	char *name = g_strdup_printf("%s guests", arch);
+	char *name = g_strdup_printf("%s guests", row->name);
 
 	probe.accel = NULL;
-	a = accel_choose(&probe, arch, &e);
-	if (!a) {
+	a = row->qemu ? accel_choose(&probe, row->name, &e) : NULL;
+	if (!row->qemu) {
+		found(all, "virtual machines", name, NOTE, "the tests build for it: run them on such a machine",
+		      "not under emulation: %s", row->why_not);
+	} else if (!a) {
 		found(all, "virtual machines", name, native ? LACKS : NOTE,
 		      native ? "./run.sh -y installs it" : "only needed for --arch of it", "%s",
 		      e->message);
@@ -216,6 +220,8 @@ static void look_at_packages(json_t *all)
 		{ "check", "for the suite's own tests, ./run.sh check", NOTE },
 		{ "build", "to build kernels: build, gate, mutants, bisect", NOTE },
 		{ "arm64", "for --arch arm64 on this host", NOTE },
+		{ "riscv64", "for --arch riscv64 on this host", NOTE },
+		{ "ppc64el", "for --arch ppc64el on this host", NOTE },
 		{ "bench", "for bench randread to read by fio", NOTE },
 	};
 	const struct manager *m = host_manager();
@@ -540,7 +546,8 @@ static unsigned int count_lacks(const json_t *all)
 int verb_doctor(struct cli *cli, GError **err)
 {
 	json_t *all, *o, *doc;
-	unsigned int lacks;
+	unsigned int lacks, n;
+	const struct arch *rows = arch_all(&n);
 	size_t i;
 
 	if (cli->args->len) {
@@ -553,12 +560,18 @@ int verb_doctor(struct cli *cli, GError **err)
 	all = json_array();
 	status_set("looking at this host");
 	look_at_host(all);
-	look_at_vms_of(all, cli, "x86_64");
-	look_at_vms_of(all, cli, "arm64");
+	for (i = 0; i < n; i++)
+		look_at_vms_of(all, cli, &rows[i]);
 	look_at_compiler(all, "gcc", LACKS, "it compiles the tests");
 	look_at_compiler(all, "clang", NOTE, "a second compiler, for ./run.sh check");
-	look_at_compiler(all, strcmp(kernel_host_arch(), "arm64") ? "aarch64-linux-gnu-gcc" :
-			 "x86_64-linux-gnu-gcc", NOTE, "for kernels of the other architecture");
+	for (i = 0; i < n; i++) {
+		g_autofree char *cc = g_strconcat(arch_cross(&rows[i]), "gcc", NULL);
+		g_autofree char *use = g_strdup_printf("only needed for --arch %s (%s)", rows[i].name,
+						       rows[i].package);
+
+		if (&rows[i] != arch_host())
+			look_at_compiler(all, cc, NOTE, use);
+	}
 	look_at_packages(all);
 	look_at_kernels(all);
 	look_at_host_runs(all);

@@ -4,20 +4,13 @@
  * guest, so KVM on the host is of use only with nested virtualization.
  */
 #include "vm.h"
+#include "arch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-static const char *host_arch(void)
-{
-	static struct utsname uts;
-
-	uname(&uts);
-	return strcmp(uts.machine, "aarch64") ? uts.machine : "arm64";
-}
 
 /* NULL where KVM can carry a guest that has KVM itself, else the reason why not; g_free() it */
 static char *why_not_kvm(const char *arch)
@@ -28,8 +21,8 @@ static char *why_not_kvm(const char *arch)
 	size_t i;
 	int fd;
 
-	if (strcmp(arch, host_arch()))
-		return g_strdup_printf("the guest is %s, the host %s", arch, host_arch());
+	if (strcmp(arch, arch_host()->name))
+		return g_strdup_printf("the guest is %s, the host %s", arch, arch_host()->name);
 	fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return g_strdup_printf("/dev/kvm: %s%s", g_strerror(errno), errno == EACCES ?
@@ -67,10 +60,17 @@ static char *qemu_version(const char *qemu, GError **err)
 struct accel *accel_choose(const struct cli *cli, const char *arch, GError **err)
 {
 	const char *want = cli->accel ?: "auto";
-	struct accel *a = g_new0(struct accel, 1);
+	const struct arch *row = arch_find(arch);
+	struct accel *a;
 	char *why, *path;
 
-	a->qemu = g_strdup_printf("qemu-system-%s", strcmp(arch, "arm64") ? arch : "aarch64");
+	if (!row || !row->qemu) {
+		mmg_set_error(err, MMG_EXIT_BROKEN, "no VM for kernels of %s: %s", arch,
+			      row ? row->why_not : "nothing is known of it");
+		return NULL;
+	}
+	a = g_new0(struct accel, 1);
+	a->qemu = g_strdup(row->qemu);
 	path = g_find_program_in_path(a->qemu);
 	if (!path) {
 		mmg_set_error(err, MMG_EXIT_BROKEN,

@@ -7,6 +7,7 @@
 #include "vm.h"
 
 #include "plan.h"
+#include "arch.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -98,34 +99,21 @@ static char *escape(const char *path)
 
 static void add_board(struct vm *vm)
 {
-	bool x86 = !strcmp(vm->kernel->arch, "x86_64"), kvm = !strcmp(vm->accel->name, "kvm");
-	const char *more = vm->machine->board;
+	const struct arch *a = arch_find(vm->kernel->arch);
+	const struct machine *m = vm->machine;
+	bool kvm = !strcmp(vm->accel->name, "kvm");
 
 	add(vm, "-machine");
-	if (x86)
-		add(vm, "q35%s%s", more ? "," : "", more ?: "");
-	else
-		add(vm, "virt,virtualization=on,gic-version=3%s%s", more ? "," : "", more ?: "");
+	add(vm, "%s%s%s", m->type ?: a->machine, m->board ? "," : "", m->board ?: "");
 	add(vm, "-accel");
-	/*
-	 * x86 TCG with one host thread a vCPU crashes kernels that patch their
-	 * text while another CPU runs it (int3 oops early in boot, seen with
-	 * QEMU 7.2 and Linux 6.12), so all vCPUs share one thread there.
-	 */
-	if (kvm)
-		add(vm, "kvm");
-	else
-		add(vm, x86 ? "tcg,thread=single" : "tcg,thread=multi");
+	add(vm, "%s%s", kvm ? "kvm" : "tcg", kvm ? "" : a->tcg);
 	add(vm, "-cpu");
-	/* TCG emulates AMD's SVM with nested paging, and no VMX */
-	add(vm, "%s", kvm ? "host" : x86 ? "max,svm=on" : "max");
+	add(vm, "%s", m->cpu ?: kvm ? "host" : a->cpu);
 	add(vm, "-m");
-	add(vm, "%s%s%s", vm->machine->memory, vm->machine->memory_args ? "," : "",
-	    vm->machine->memory_args ?: "");
+	add(vm, "%s%s%s", m->memory, m->memory_args ? "," : "", m->memory_args ?: "");
 	add(vm, "-smp");
 	/* a socket each: numa=fake splits an LLC otherwise, and the scheduler warns */
-	add(vm, "%d,sockets=%d,cores=1,threads=1,maxcpus=%d", vm->machine->cpus, vm->machine->cpus,
-	    vm->machine->cpus);
+	add(vm, "%d,sockets=%d,cores=1,threads=1,maxcpus=%d", m->cpus, m->cpus, m->cpus);
 }
 
 static void add_channel(struct vm *vm, const char *name, int fd)

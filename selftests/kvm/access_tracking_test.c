@@ -22,7 +22,7 @@
  * How it could mislead: upstream's assertions all exit alike, so the ones that are its
  * check are told by their words; what else it asserts (memory, cgroups) is broken.
  */
-#include "vm.h"
+#include "scenario.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -178,20 +178,20 @@ static enum answer ask_upstream(const struct params *p, char *line, size_t size)
 
 static enum answer ask_ours(const struct params *p, u64 *moved, size_t *pages)
 {
-	struct stage_opts o = { .name = "ours", .backing = p->backing, .bytes = bytes_of(p),
+	struct scenario_opts o = { .name = "ours", .backing = p->backing, .bytes = bytes_of(p),
 				.vcpus = p->vcpus };
-	static struct stage s;
+	static struct scenario s;
 
 	mmg_doing("the same our way");
-	stage_create(&s, &o);
-	stage_populate(&s);
-	lab_age(&s.lab, true);
-	stage_touch(&s, s.all, s.r.units, true);
-	lab_age(&s.lab, true);
-	lab_read(&s.lab, false);
-	*moved = lab_pages(&s.lab, 1, LRU_GEN_ANON);
+	scenario_create(&s, &o);
+	scenario_populate(&s);
+	group_age(&s.group, true);
+	scenario_touch(&s, s.all, s.r.units, true);
+	group_age(&s.group, true);
+	group_read(&s.group, false);
+	*moved = group_pages(&s.group, 1, LRU_GEN_ANON);
 	*pages = s.r.pages;
-	stage_destroy(&s);
+	scenario_destroy(&s);
 	return *moved * 10 > *pages * 9 ? SEES : BLIND;
 }
 
@@ -206,7 +206,7 @@ static void cross_case(const struct mmg_case *c)
 	if (upstream_why_not)
 		mmg_skip("%s", upstream_why_not);
 	guest_require();
-	lab_require(2 * bytes_of(p));
+	mglru_require(2 * bytes_of(p));
 	upstream = ask_upstream(p, line, sizeof(line));
 	ours = ask_ours(p, &moved, &pages);
 	mmg_metric("upstream_sees", upstream == SEES);
@@ -237,7 +237,7 @@ static const struct mmg_test test = {
 	.name = "kvm/access_tracking",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

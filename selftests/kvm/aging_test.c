@@ -24,7 +24,8 @@
  * the process has some pages of its own in the group (a batch of 64 is allowed for);
  * from 6.14 on a page is promoted at its second observation (it is aged once first).
  */
-#include "vm.h"
+#include "residency.h"
+#include "scenario.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -53,17 +54,17 @@ static size_t bytes_of(const struct params *p)
 	return mmg_opts.mem_bytes / (p->divide ? p->divide : 1);
 }
 
-static void scene(struct stage *s, const struct params *p, const char *name)
+static void set_up(struct scenario *s, const struct params *p, const char *name)
 {
-	struct stage_opts o = {
+	struct scenario_opts o = {
 		.name = name, .backing = p->backing, .host = p->host, .bytes = bytes_of(p),
 		.vcpus = p->vcpus, .slots = p->slots, .offset = p->offset,
 	};
 
 	if (!p->host)
 		guest_require();
-	lab_require(bytes_of(p));
-	stage_create(s, &o);
+	mglru_require(bytes_of(p));
+	scenario_create(s, &o);
 }
 
 static bool near(u64 a, u64 b)
@@ -80,40 +81,40 @@ static u64 max_seq_of(const char *path)
 }
 
 /* Age once more and see that the generation number went up by exactly one */
-static void age(struct stage *s, bool force)
+static void age(struct scenario *s, bool force)
 {
-	u64 before = max_seq_of(s->lab.cg.path), after;
+	u64 before = max_seq_of(s->group.cg.path), after;
 
-	lab_age(&s->lab, force);
-	lab_read(&s->lab, false);
-	after = max_seq_of(s->lab.cg.path);
+	group_age(&s->group, force);
+	group_read(&s->group, false);
+	after = max_seq_of(s->group.cg.path);
 	if (after != before + 1)
 		mmg_fail("aging at generation %llu left max_seq at %llu",
 			 (unsigned long long)before, (unsigned long long)after);
 }
 
-static void say_generations(const struct stage *s, const char *when)
+static void say_generations(const struct scenario *s, const char *when)
 {
-	int t = stage_type(s);
+	int t = scenario_type(s);
 
 	mmg_info("%s: generations -3 to 0 have %llu %llu %llu %llu pages", when,
-		 (unsigned long long)lab_pages(&s->lab, 3, t),
-		 (unsigned long long)lab_pages(&s->lab, 2, t),
-		 (unsigned long long)lab_pages(&s->lab, 1, t),
-		 (unsigned long long)lab_pages(&s->lab, 0, t));
+		 (unsigned long long)group_pages(&s->group, 3, t),
+		 (unsigned long long)group_pages(&s->group, 2, t),
+		 (unsigned long long)group_pages(&s->group, 1, t),
+		 (unsigned long long)group_pages(&s->group, 0, t));
 }
 
 /* Evict generation max_seq - 3 by command, however many pages that are */
-static void evict_oldest(struct stage *s)
+static void evict_oldest(struct scenario *s)
 {
 	unsigned int i;
 
-	lab_read(&s->lab, false);
-	for (i = 0; i < s->lab.info.nr_nodes; i++) {
-		const struct lru_gen_node *node = &s->lab.info.node[i];
+	group_read(&s->group, false);
+	for (i = 0; i < s->group.info.nr_nodes; i++) {
+		const struct lru_gen_node *node = &s->group.info.node[i];
 		u64 seq = lru_gen_max_seq(node) - 3;
 		int swappiness = s->r.backing == BACK_FILE ? 0 : LRU_GEN_ANON_ONLY;
-		int err = lru_gen_evict(s->lab.id, node->nid, seq, swappiness, s->r.pages * 2);
+		int err = lru_gen_evict(s->group.id, node->nid, seq, swappiness, s->r.pages * 2);
 
 		if (err)
 			mmg_fail("evicting generation %llu of node %d: %s",
@@ -122,7 +123,7 @@ static void evict_oldest(struct stage *s)
 }
 
 /* Which pages were evicted: the touched ones (label 0) must be whole, the rest gone */
-static void judge_identity(struct stage *s, const u8 *label, size_t n_touched)
+static void judge_identity(struct scenario *s, const u8 *label, size_t n_touched)
 {
 	size_t touched_gone = 0, rest_gone = 0, rest, i;
 
@@ -143,14 +144,14 @@ static void histogram_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
 	const char *who = p->host ? "the host" : "the guest";
-	static struct stage s;
+	static struct scenario s;
 	u64 want, moved, stayed;
 	size_t n;
 	u8 *label;
 	u32 *t;
 
-	scene(&s, p, "aging");
-	stage_populate(&s);
+	set_up(&s, p, "aging");
+	scenario_populate(&s);
 	age(&s, true);
 	say_generations(&s, "all faulted in and aged");
 	label = calloc(1, s.r.units);
@@ -159,26 +160,28 @@ static void histogram_case(const struct mmg_case *c)
 	want = n * s.r.unit;
 
 	mmg_doing("touching half of the units and aging");
-	stage_touch(&s, t, n, p->write);
+	scenario_touch(&s, t, n, p->write);
 	age(&s, true);
-	lab_log(&s.lab, 1);
+	group_log(&s.group, 1);
 	say_generations(&s, "half touched and aged");
-	moved = lab_pages(&s.lab, 1, stage_type(&s));
-	stayed = lab_pages(&s.lab, 2, stage_type(&s)) + lab_pages(&s.lab, 3, stage_type(&s));
+	moved = group_pages(&s.group, 1, scenario_type(&s));
+	stayed = group_pages(&s.group, 2, scenario_type(&s)) +
+		 group_pages(&s.group, 3, scenario_type(&s));
 	mmg_metric("touched", want);
 	mmg_metric("moved", moved);
 	if (!near(moved, want))
 		mmg_fail("%llu pages moved to the generation aged, %s touched %llu of %zu",
 			 (unsigned long long)moved, who, (unsigned long long)want, s.r.pages);
-	if (!near(stayed, s.r.pages - want) || lab_pages(&s.lab, 0, stage_type(&s)) > BATCH)
+	if (!near(stayed, s.r.pages - want) || group_pages(&s.group, 0, scenario_type(&s)) > BATCH)
 		mmg_fail("%llu pages stayed, %zu were not touched by %s",
 			 (unsigned long long)stayed, s.r.pages - (size_t)want, who);
 
 	mmg_doing("aging without touches");
 	age(&s, true);
-	lab_log(&s.lab, 2);
+	group_log(&s.group, 2);
 	say_generations(&s, "aged again");
-	moved = lab_pages(&s.lab, 1, stage_type(&s)) + lab_pages(&s.lab, 0, stage_type(&s));
+	moved = group_pages(&s.group, 1, scenario_type(&s)) +
+		group_pages(&s.group, 0, scenario_type(&s));
 	mmg_metric("moved_untouched", moved);
 	if (moved > BATCH)
 		mmg_fail("%llu pages moved although nobody touched any", (unsigned long long)moved);
@@ -194,14 +197,14 @@ static void histogram_case(const struct mmg_case *c)
 static void target_case(const struct mmg_case *c)
 {
 	static const struct params p = { .backing = BACK_ANON, .host = true, .divide = 8 };
-	static struct stage s;
+	static struct scenario s;
 	struct memcg other;
 	u64 other_before, root_before, other_after, root_after;
 
 	(void)c;
-	scene(&s, &p, "aged");
+	set_up(&s, &p, "aged");
 	memcg_create(&other, NULL, "other");
-	stage_populate(&s);
+	scenario_populate(&s);
 	other_before = max_seq_of(other.path);
 	root_before = max_seq_of("/");
 	age(&s, true);
@@ -212,7 +215,7 @@ static void target_case(const struct mmg_case *c)
 			 (unsigned long long)other_before,
 			 (unsigned long long)other_after, (unsigned long long)root_before,
 			 (unsigned long long)root_after);
-	if (lru_gen_age(s.lab.id + 0x100000, 0, 0, 200, true) != -EINVAL)
+	if (lru_gen_age(s.group.id + 0x100000, 0, 0, 200, true) != -EINVAL)
 		mmg_fail("aging a group that does not exist was not refused with EINVAL");
 	mmg_pass("only the group named was aged; a group that is not there is refused");
 }
@@ -222,33 +225,33 @@ static void target_case(const struct mmg_case *c)
 static void node_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	const struct lru_gen_node *a, *b;
 	u64 max_b, moved;
 	size_t half;
 	long on_a;
 
-	scene(&s, p, "nodes");
-	lab_read(&s.lab, false);
-	if (s.lab.info.nr_nodes < 2)
+	set_up(&s, p, "nodes");
+	group_read(&s.group, false);
+	if (s.group.info.nr_nodes < 2)
 		mmg_skip("one memory node only: boot with numa=fake=2 (machine numa-fake2)");
 	half = s.r.pages / 2;
 	s.r.nid = -1;
-	region_bind(s.r.mem, half * s.r.page_size, s.lab.info.node[0].nid);
-	region_bind(s.r.mem + half * s.r.page_size, half * s.r.page_size, s.lab.info.node[1].nid);
-	stage_populate(&s);
-	on_a = residency_on_node(s.r.mem, half, 1, s.lab.info.node[0].nid);
+	region_bind(s.r.mem, half * s.r.page_size, s.group.info.node[0].nid);
+	region_bind(s.r.mem + half * s.r.page_size, half * s.r.page_size, s.group.info.node[1].nid);
+	scenario_populate(&s);
+	on_a = residency_on_node(s.r.mem, half, 1, s.group.info.node[0].nid);
 	if (on_a != (long)half)
 		mmg_broken("precondition: %ld of %zu pages are on node %d", on_a, half,
-			   s.lab.info.node[0].nid);
+			   s.group.info.node[0].nid);
 	age(&s, true);
-	max_b = lru_gen_max_seq(&s.lab.info.node[1]);
-	stage_touch(&s, s.all, s.r.units, false);
-	if (lab_age_node(&s.lab, s.lab.info.node[0].nid, true))
-		mmg_fail("aging node %d alone was refused", s.lab.info.node[0].nid);
-	lab_read(&s.lab, false);
-	a = &s.lab.info.node[0];
-	b = &s.lab.info.node[1];
+	max_b = lru_gen_max_seq(&s.group.info.node[1]);
+	scenario_touch(&s, s.all, s.r.units, false);
+	if (group_age_node(&s.group, s.group.info.node[0].nid, true))
+		mmg_fail("aging node %d alone was refused", s.group.info.node[0].nid);
+	group_read(&s.group, false);
+	a = &s.group.info.node[0];
+	b = &s.group.info.node[1];
 	if (lru_gen_max_seq(a) != max_b + 1 || lru_gen_max_seq(b) != max_b)
 		mmg_fail("aging node %d at %llu left max_seq at %llu there and %llu on node %d",
 			 a->nid, (unsigned long long)max_b, (unsigned long long)lru_gen_max_seq(a),
@@ -267,7 +270,7 @@ static void node_case(const struct mmg_case *c)
 /* --- Bloom filter ------------------------------------------------------------------- */
 
 /* Even page tables densely, odd ones one page of 16: below what the filter takes in */
-static u32 *dense_and_sparse(const struct stage *s, size_t *n, size_t *dense)
+static u32 *dense_and_sparse(const struct scenario *s, size_t *n, size_t *dense)
 {
 	size_t per_table = HUGE_SIZE / s->r.page_size, i;
 	u32 *list = malloc(s->r.units * sizeof(*list));
@@ -293,40 +296,40 @@ static void switch_out_and_in(void)
 }
 
 /* Up to 6.12 aging without force wants room for a generation: evict the oldest */
-static void age_unforced(struct stage *s)
+static void age_unforced(struct scenario *s)
 {
 	evict_oldest(s);
 	switch_out_and_in();
 	age(s, false);
-	lab_read(&s->lab, true);
+	group_read(&s->group, true);
 }
 
 static void bloom_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	size_t n, dense, tables;
 	long long found, before;
 	u64 moved;
 	u32 *list;
 
-	scene(&s, p, "bloom");
+	set_up(&s, p, "bloom");
 	if (!(lru_gen_enabled() & LRU_GEN_NONLEAF_BIT))
 		mmg_skip("no accessed bits in page-table pages here (lru_gen/enabled 0x4)");
-	stage_populate(&s);
+	scenario_populate(&s);
 	age(&s, true);
 	list = dense_and_sparse(&s, &n, &dense);
 	tables = dense * s.r.page_size / HUGE_SIZE;
-	stage_touch(&s, list, n, false);
+	scenario_touch(&s, list, n, false);
 	age(&s, true);
 
 	mmg_doing("aging by the Bloom filter");
-	lab_read(&s.lab, true);
-	before = lab_counter(&s.lab, WALK_FOUND);
-	stage_touch(&s, list, n, false);
+	group_read(&s.group, true);
+	before = group_counter(&s.group, WALK_FOUND);
+	scenario_touch(&s, list, n, false);
 	age_unforced(&s);
-	found = lab_counter(&s.lab, WALK_FOUND) - before;
-	moved = lab_pages(&s.lab, 1, LRU_GEN_ANON);
+	found = group_counter(&s.group, WALK_FOUND) - before;
+	moved = group_pages(&s.group, 1, LRU_GEN_ANON);
 	say_generations(&s, "dense and sparse tables touched, aged without force");
 	mmg_metric("dense", dense);
 	mmg_metric("sparse", n - dense);
@@ -339,12 +342,12 @@ static void bloom_case(const struct mmg_case *c)
 		mmg_fail("the filter let %lld page tables through, %zu were dense", found, tables);
 
 	mmg_doing("aging by the Bloom filter again");
-	before = lab_counter(&s.lab, WALK_FOUND);
+	before = group_counter(&s.group, WALK_FOUND);
 	if (!p->host)
-		stage_touch(&s, list, n, false);
+		scenario_touch(&s, list, n, false);
 	age_unforced(&s);
-	found = lab_counter(&s.lab, WALK_FOUND) - before;
-	moved = lab_pages(&s.lab, 1, LRU_GEN_ANON);
+	found = group_counter(&s.group, WALK_FOUND) - before;
+	moved = group_pages(&s.group, 1, LRU_GEN_ANON);
 	mmg_metric("tables_found_again", found);
 	if (p->host && before >= 0 && found > 2)
 		mmg_fail("%lld page tables were walked whose own accessed bit was clear", found);
@@ -357,21 +360,21 @@ static void bloom_case(const struct mmg_case *c)
 
 /* --- what never ages ------------------------------------------------------------------ */
 
-static void reclaim_half(struct stage *s)
+static void reclaim_half(struct scenario *s)
 {
-	memcg_reclaim(&s->lab.cg, s->r.pages * s->r.page_size / 2, NULL);
+	memcg_reclaim(&s->group.cg, s->r.pages * s->r.page_size / 2, NULL);
 }
 
 /* Touched, aged and reclaimed: none is on a list, all stay */
-static void judge_unevictable(struct stage *s, const char *what)
+static void judge_unevictable(struct scenario *s, const char *what)
 {
 	u64 listed;
 
-	stage_touch(s, s->all, s->r.units, false);
+	scenario_touch(s, s->all, s->r.units, false);
 	age(s, true);
-	stage_touch(s, s->all, s->r.units, false);
+	scenario_touch(s, s->all, s->r.units, false);
 	age(s, true);
-	listed = lab_total(&s->lab, LRU_GEN_ANON);
+	listed = group_total(&s->group, LRU_GEN_ANON);
 	mmg_metric("listed", listed);
 	if (listed > BATCH)
 		mmg_fail("%llu pages of %s memory are in a generation",
@@ -385,10 +388,10 @@ static void judge_unevictable(struct stage *s, const char *what)
 static void mlock_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 
-	scene(&s, p, "mlock");
-	stage_populate(&s);
+	set_up(&s, p, "mlock");
+	scenario_populate(&s);
 	if (mlock(s.r.mem, s.r.pages * s.r.page_size))
 		mmg_broken("mlock of %zu pages: %s", s.r.pages, strerror(errno));
 	memcg_drain_lru();
@@ -398,13 +401,13 @@ static void mlock_case(const struct mmg_case *c)
 static void hugetlb_case(const struct mmg_case *c)
 {
 	static const struct params p = { .backing = BACK_HUGETLB, .divide = 4 };
-	static struct stage s;
+	static struct scenario s;
 
 	(void)c;
 	mmg_save_setting("/proc/sys/vm/nr_hugepages");
 	mmg_try_write("/proc/sys/vm/nr_hugepages", "%zu", bytes_of(&p) / HUGE_SIZE + 1);
-	scene(&s, &p, "hugetlb");
-	stage_touch(&s, s.all, s.r.units, true);
+	set_up(&s, &p, "hugetlb");
+	scenario_touch(&s, s.all, s.r.units, true);
 	memcg_drain_lru();
 	judge_unevictable(&s, "hugetlb");
 }
@@ -428,11 +431,11 @@ static void pin(void *p, size_t bytes)
 static void pinned_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	size_t half, i, pinned_gone = 0, gone = 0;
 
-	scene(&s, p, "pinned");
-	stage_populate(&s);
+	set_up(&s, p, "pinned");
+	scenario_populate(&s);
 	half = s.r.pages / 2;
 	pin(s.r.mem, half * s.r.page_size);
 	age(&s, true);
@@ -518,33 +521,33 @@ static void gmem_open(struct gmem *m)
 	m->all = list_all(m->r.units, 0);
 }
 
-static u64 unevictable(const struct lab *lab)
+static u64 unevictable(const struct group *group)
 {
-	return memcg_key(&lab->cg, "memory.stat", "unevictable") / getpagesize();
+	return memcg_key(&group->cg, "memory.stat", "unevictable") / getpagesize();
 }
 
-static u64 listed(struct lab *lab)
+static u64 listed(struct group *group)
 {
 	memcg_drain_lru();
-	lab_read(lab, false);
-	return lab_total(lab, LRU_GEN_ANON) + lab_total(lab, LRU_GEN_FILE);
+	group_read(group, false);
+	return group_total(group, LRU_GEN_ANON) + group_total(group, LRU_GEN_FILE);
 }
 
 /* The same with a plain memfd: it is in a generation, and can be reclaimed */
-static void memfd_control(struct lab *lab, size_t bytes, u64 before)
+static void memfd_control(struct group *group, size_t bytes, u64 before)
 {
 	u64 pages = bytes / getpagesize(), now;
 	int fd = memfd_create("mmgate", MFD_CLOEXEC);
 
 	if (fd < 0 || fallocate(fd, 0, 0, bytes))
 		mmg_broken("control: a memfd of %zu MiB: %s", bytes >> 20, strerror(errno));
-	now = listed(lab);
+	now = listed(group);
 	if (now < before + pages - BATCH)
 		mmg_broken("control: %llu pages listed, %llu before %llu of a memfd were made",
 			   (unsigned long long)now, (unsigned long long)before,
 			   (unsigned long long)pages);
-	memcg_reclaim(&lab->cg, bytes, NULL);
-	now = listed(lab);
+	memcg_reclaim(&group->cg, bytes, NULL);
+	now = listed(group);
 	if (now > before + pages / 2)
 		mmg_broken("control: %llu of %llu pages of a memfd still listed after reclaim",
 			   (unsigned long long)now, (unsigned long long)pages);
@@ -552,23 +555,23 @@ static void memfd_control(struct lab *lab, size_t bytes, u64 before)
 }
 
 /* Brought up to date by the kernel every two seconds, or with the next many changes */
-static u64 unevictable_settled(struct lab *lab, u64 base, u64 pages)
+static u64 unevictable_settled(struct group *group, u64 base, u64 pages)
 {
-	u64 stuck = unevictable(lab) - base;
+	u64 stuck = unevictable(group) - base;
 	int i;
 
 	for (i = 0; i < 50 && (stuck + BATCH < pages || stuck > pages + BATCH); i++) {
 		usleep(100000);
-		stuck = unevictable(lab) - base;
+		stuck = unevictable(group) - base;
 	}
 	return stuck;
 }
 
 /* What the group has of it now; fails unless it is unevictable and in no generation */
-static void judge_gmem(struct lab *lab, const struct gmem *m, u64 base, const char *when)
+static void judge_gmem(struct group *group, const struct gmem *m, u64 base, const char *when)
 {
-	u64 pages = m->bytes / getpagesize(), on = listed(lab);
-	u64 stuck = unevictable_settled(lab, base, pages);
+	u64 pages = m->bytes / getpagesize(), on = listed(group);
+	u64 stuck = unevictable_settled(group, base, pages);
 
 	mmg_metric("unevictable", stuck);
 	mmg_metric("listed", on);
@@ -583,38 +586,38 @@ static void judge_gmem(struct lab *lab, const struct gmem *m, u64 base, const ch
 static void gmem_case(const struct mmg_case *c)
 {
 	static struct gmem m;
-	struct lab lab;
+	struct group group;
 	u64 base, bad;
 	int i;
 
 	(void)c;
 	m.bytes = mmg_opts.mem_bytes / 4;
 	guest_require();
-	lab_require(m.bytes);
-	lab_create(&lab, NULL, "gmem");
+	mglru_require(m.bytes);
+	group_create(&group, NULL, "gmem");
 	guest_create(&m.g, 1, m.bytes, NULL);
 	gmem_open(&m);
-	lab_enter(&lab);
+	group_enter(&group);
 	memcg_drain_lru();
-	base = unevictable(&lab);
+	base = unevictable(&group);
 	if (fallocate(m.fd, FALLOC_FL_KEEP_SIZE, 0, m.bytes))
 		mmg_broken("allocating %zu MiB of guest_memfd: %s", m.bytes >> 20, strerror(errno));
 	memcg_drain_lru();
-	judge_gmem(&lab, &m, base, "after they were allocated");
+	judge_gmem(&group, &m, base, "after they were allocated");
 	if (m.mapped)
 		guest_pattern(&m.g, 0, OP_FILL, m.all, m.r.units, mmg_opts.seed);
 	for (i = 0; i < 3; i++) {
 		if (m.mapped)
 			guest_touch(&m.g, 0, m.all, m.r.units, false);
-		lab_age(&lab, true);
-		judge_gmem(&lab, &m, base, "after an aging");
+		group_age(&group, true);
+		judge_gmem(&group, &m, base, "after an aging");
 	}
-	memcg_reclaim(&lab.cg, m.bytes, NULL);
-	judge_gmem(&lab, &m, base, "after a reclaim of as much");
+	memcg_reclaim(&group.cg, m.bytes, NULL);
+	judge_gmem(&group, &m, base, "after a reclaim of as much");
 	bad = m.mapped ? guest_pattern(&m.g, 0, OP_CHECK, m.all, m.r.units, mmg_opts.seed) : 0;
 	if (bad)
 		mmg_fail("%llu words of guest_memfd changed", (unsigned long long)bad);
-	memfd_control(&lab, m.bytes, listed(&lab));
+	memfd_control(&group, m.bytes, listed(&group));
 	mmg_pass("all %zu guest_memfd pages stayed unevictable through 3 agings and a reclaim, %s",
 		 m.bytes / getpagesize(), m.mapped ? "the guest's pattern in them whole" :
 		 "used by no guest (this KVM lets no VM of the usual type)");
@@ -663,7 +666,7 @@ static const struct mmg_test test = {
 	.name = "kvm/aging",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

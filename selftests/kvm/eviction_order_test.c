@@ -29,7 +29,7 @@
  * no list (drained, and the number on the lists is checked); fault order alone can
  * give 0 or 1 (the labels are balanced along it).
  */
-#include "vm.h"
+#include "scenario.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ struct params {
 struct run {
 	const struct params *p;
 	bool walk;
-	struct stage s;
+	struct scenario s;
 	u8 *age;
 	u16 *rank;
 	unsigned int steps;
@@ -148,13 +148,13 @@ static int kernel_version(void)
 	return sscanf(u.release, "%d.%d", &major, &minor) == 2 ? major * 1000 + minor : 0;
 }
 
-static bool in_one_generation(struct stage *s)
+static bool in_one_generation(struct scenario *s)
 {
 	unsigned int back;
 
-	lab_read(&s->lab, false);
+	group_read(&s->group, false);
 	for (back = 0; back < LRU_GEN_MAX_GENS; back++) {
-		if (lab_pages(&s->lab, back, LRU_GEN_ANON) >= s->r.pages)
+		if (group_pages(&s->group, back, LRU_GEN_ANON) >= s->r.pages)
 			return true;
 	}
 	return false;
@@ -166,7 +166,7 @@ static bool in_one_generation(struct stage *s)
  */
 static void populate_folded(struct run *run)
 {
-	struct stage *s = &run->s;
+	struct scenario *s = &run->s;
 	unsigned int age;
 	size_t n;
 	u32 *list;
@@ -174,15 +174,15 @@ static void populate_folded(struct run *run)
 
 	for (age = 2; age-- > 0;) {
 		list = list_where(run->age, s->r.units, age, &n);
-		stage_touch(s, list, n, true);
+		scenario_touch(s, list, n, true);
 		memcg_drain_lru();
 		free(list);
 		for (i = 0; age && i < 2; i++)
-			lab_age(&s->lab, true);
+			group_age(&s->group, true);
 	}
 	/* until the first fold that brings both together: a further one may turn the list */
 	for (i = 0; i < 8 && !in_one_generation(s); i++)
-		lab_age(&s->lab, true);
+		group_age(&s->group, true);
 	if (!in_one_generation(s))
 		mmg_broken("two halves are not in one generation after %d agings", i);
 	region_check_resident(&s->r);
@@ -190,7 +190,7 @@ static void populate_folded(struct run *run)
 
 static void set_up(struct run *run)
 {
-	struct stage_opts o = {
+	struct scenario_opts o = {
 		.name = run->walk ? "order" : "control",
 		.backing = run->p->backing,
 		.host = run->p->host,
@@ -205,7 +205,7 @@ static void set_up(struct run *run)
 	phase("setting up");
 	if (run->p->how == BY_KSWAPD && !pressure.w.pid)
 		pressure_start(&pressure, region_node());
-	stage_create(&run->s, &o);
+	scenario_create(&run->s, &o);
 	n = run->s.r.units;
 	run->age = calloc(n, sizeof(*run->age));
 	run->rank = calloc(n, sizeof(*run->rank));
@@ -216,21 +216,21 @@ static void set_up(struct run *run)
 	if (run->p->folded)
 		populate_folded(run);
 	else
-		stage_populate(&run->s);
+		scenario_populate(&run->s);
 }
 
 static void show_gens(struct run *run, const char *when)
 {
-	const struct lab *lab = &run->s.lab;
+	const struct group *group = &run->s.group;
 
-	lab_read(&run->s.lab, mmg_opts.verbose);
+	group_read(&run->s.group, mmg_opts.verbose);
 	if (mmg_opts.verbose)
 		mmg_info("%s: anon -3..0: %llu %llu %llu %llu, walk: %lld leaves, %lld young", when,
-			 (unsigned long long)lab_pages(lab, 3, LRU_GEN_ANON),
-			 (unsigned long long)lab_pages(lab, 2, LRU_GEN_ANON),
-			 (unsigned long long)lab_pages(lab, 1, LRU_GEN_ANON),
-			 (unsigned long long)lab_pages(lab, 0, LRU_GEN_ANON),
-			 lab_counter(lab, WALK_TOTAL), lab_counter(lab, WALK_YOUNG));
+			 (unsigned long long)group_pages(group, 3, LRU_GEN_ANON),
+			 (unsigned long long)group_pages(group, 2, LRU_GEN_ANON),
+			 (unsigned long long)group_pages(group, 1, LRU_GEN_ANON),
+			 (unsigned long long)group_pages(group, 0, LRU_GEN_ANON),
+			 group_counter(group, WALK_TOTAL), group_counter(group, WALK_YOUNG));
 }
 
 /* The units that are younger than @age, a list to be freed */
@@ -260,17 +260,17 @@ static void age_rounds(struct run *run)
 	u32 *list;
 
 	phase("aging");
-	lab_age(&run->s.lab, true);
+	group_age(&run->s.group, true);
 	show_gens(run, "after the first aging");
 	for (round = 0; round < rounds; round++) {
 		list = younger_than(run, ages > 2 ? ages - 1 - round : 1, &n);
-		stage_touch(&run->s, list, n, false);
+		scenario_touch(&run->s, list, n, false);
 		free(list);
 		if (ages > 2 && round == rounds - 1)
 			break;
-		lab_age(&run->s.lab, true);
+		group_age(&run->s.group, true);
 		show_gens(run, "after touching the younger ones and aging");
-		lab_log(&run->s.lab, round);
+		group_log(&run->s.group, round);
 	}
 }
 
@@ -291,15 +291,15 @@ static size_t take_ranks(struct run *run, unsigned int step)
 /* The "-" command, for the oldest generations that it may take from */
 static void evict_by_command(struct run *run, u64 pages)
 {
-	struct lab *lab = &run->s.lab;
+	struct group *group = &run->s.group;
 	const struct lru_gen_node *node;
 	int err;
 
-	lab_read(lab, false);
-	node = run->s.r.nid < 0 ? &lab->info.node[0] : lru_gen_node(&lab->info, run->s.r.nid);
+	group_read(group, false);
+	node = run->s.r.nid < 0 ? &group->info.node[0] : lru_gen_node(&group->info, run->s.r.nid);
 	if (!node)
 		mmg_broken("lru_gen does not list node %d", run->s.r.nid);
-	err = lru_gen_evict(lab->id, node->nid, lru_gen_max_seq(node) - 2,
+	err = lru_gen_evict(group->id, node->nid, lru_gen_max_seq(node) - 2,
 			    LRU_GEN_ANON_ONLY, pages);
 	if (err)
 		mmg_fail("evicting %llu pages by command: %s", (unsigned long long)pages,
@@ -317,20 +317,20 @@ static void ask_back(struct run *run, u64 pages)
 		break;
 	case BY_HIGH:
 		/* the write reclaims until the group is below, or gives up */
-		now = memcg_read(&run->s.lab.cg, "memory.current");
-		memcg_write(&run->s.lab.cg, "memory.high", "%llu",
+		now = memcg_read(&run->s.group.cg, "memory.current");
+		memcg_write(&run->s.group.cg, "memory.high", "%llu",
 			    (unsigned long long)(now - bytes - stock));
-		memcg_write(&run->s.lab.cg, "memory.high", "max");
+		memcg_write(&run->s.group.cg, "memory.high", "max");
 		break;
 	default:
-		memcg_reclaim(&run->s.lab.cg, bytes, NULL);
+		memcg_reclaim(&run->s.group.cg, bytes, NULL);
 	}
 }
 
 /* Pages of the group that @who reclaimed; of all memory where memory.stat does not say */
 static u64 reclaimed_by(const struct run *run, const char *key)
 {
-	long long n = memcg_key_maybe(&run->s.lab.cg, "memory.stat", key);
+	long long n = memcg_key_maybe(&run->s.group.cg, "memory.stat", key);
 
 	return n >= 0 ? (u64)n : vmstat_now(key);
 }
@@ -477,16 +477,16 @@ static void experiment(struct run *run, const struct params *p, bool walk)
 	run->walk = walk;
 	set_up(run);
 	/* after the fault-in: switching while the group is busy trips kernels up to 6.12 */
-	lab_set_walk(walk);
+	mglru_set_walk(walk);
 	if (!p->folded)
 		age_rounds(run);
 	reclaim_in_steps(run);
 	measure(run);
 	phase("tearing down");
-	stage_destroy(&run->s);
+	scenario_destroy(&run->s);
 	free(run->age);
 	free(run->rank);
-	lab_set_walk(true);
+	mglru_set_walk(true);
 	phase("next");
 }
 
@@ -545,7 +545,7 @@ static void order_case(const struct mmg_case *c)
 
 	if (!p->host)
 		guest_require();
-	lab_require(region_bytes(p));
+	mglru_require(region_bytes(p));
 	require_prompt_swap(p);
 	experiment(&run, p, true);
 	report(&run);
@@ -604,7 +604,7 @@ static const struct mmg_test test = {
 	.name = "kvm/eviction_order",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

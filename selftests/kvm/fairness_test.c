@@ -25,7 +25,8 @@
  * (both are touched again before they are aged); from 6.14 on guest pages are
  * promoted at the first observation and process pages at the second (two rounds).
  */
-#include "vm.h"
+#include "scenario.h"
+#include "worker.h"
 
 #include <stdlib.h>
 
@@ -68,7 +69,7 @@ static u64 plain_fn(void *state, int cmd, u64 arg)
 }
 
 struct pair {
-	struct stage vm;
+	struct scenario vm;
 	struct worker proc;
 	size_t units;
 };
@@ -91,7 +92,7 @@ static void touch_alternately(struct pair *pair, bool process, bool vm)
 	for (i = 0; i < pair->units; i += step) {
 		n = pair->units - i < step ? pair->units - i : step;
 		if (vm)
-			stage_touch(&pair->vm, pair->vm.all + i, n, true);
+			scenario_touch(&pair->vm, pair->vm.all + i, n, true);
 		if (process)
 			touch_process(pair, i, n);
 	}
@@ -99,17 +100,17 @@ static void touch_alternately(struct pair *pair, bool process, bool vm)
 
 static void set_up(struct pair *pair, const struct params *p)
 {
-	struct stage_opts o = { .name = "pair", .backing = p->backing, .bytes = side_bytes(p) };
+	struct scenario_opts o = { .name = "pair", .backing = p->backing, .bytes = side_bytes(p) };
 	static struct plain plain;
 	u64 listed;
 
 	guest_require();
-	lab_require(side_bytes(p) * 2);
+	mglru_require(side_bytes(p) * 2);
 	plain.backing = p->backing;
 	/* forked before there is a VM: its mm must have no MMU notifier */
 	worker_start(&pair->proc, plain_fn, &plain);
-	stage_create(&pair->vm, &o);
-	memcg_enter(&pair->vm.lab.cg, pair->proc.pid);
+	scenario_create(&pair->vm, &o);
+	memcg_enter(&pair->vm.group.cg, pair->proc.pid);
 	worker_call(&pair->proc, CMD_MAP, o.bytes);
 	pair->units = pair->vm.r.units;
 	mmg_doing("faulting both sides in by turns");
@@ -118,8 +119,8 @@ static void set_up(struct pair *pair, const struct params *p)
 	region_check_resident(&pair->vm.r);
 	if (worker_call(&pair->proc, CMD_ABSENT, 0))
 		mmg_broken("precondition: pages of the process are missing");
-	lab_read(&pair->vm.lab, false);
-	listed = lab_total(&pair->vm.lab, LRU_GEN_ANON);
+	group_read(&pair->vm.group, false);
+	listed = group_total(&pair->vm.group, LRU_GEN_ANON);
 	if (listed < 2 * pair->vm.r.pages)
 		mmg_broken("precondition: %llu pages are on the group's lists, both sides have %zu",
 			   (unsigned long long)listed, 2 * pair->vm.r.pages);
@@ -132,20 +133,20 @@ static void age_both(struct pair *pair, enum hot hot)
 
 	for (round = 0; round < 2; round++) {
 		touch_alternately(pair, true, true);
-		lab_age(&pair->vm.lab, true);
+		group_age(&pair->vm.group, true);
 	}
 	for (round = 0; round < 2 && hot != HOT_NONE; round++) {
 		touch_alternately(pair, hot == HOT_PROCESS, hot == HOT_VM);
-		lab_age(&pair->vm.lab, true);
+		group_age(&pair->vm.group, true);
 	}
-	lab_read(&pair->vm.lab, false);
-	lab_log(&pair->vm.lab, 0);
+	group_read(&pair->vm.group, false);
+	group_log(&pair->vm.group, 0);
 }
 
 static void report_cost(const struct pair *pair, u64 scan, u64 steal)
 {
-	scan = memcg_key(&pair->vm.lab.cg, "memory.stat", "pgscan") - scan;
-	steal = memcg_key(&pair->vm.lab.cg, "memory.stat", "pgsteal") - steal;
+	scan = memcg_key(&pair->vm.group.cg, "memory.stat", "pgscan") - scan;
+	steal = memcg_key(&pair->vm.group.cg, "memory.stat", "pgsteal") - steal;
 	mmg_metric("scanned", scan);
 	mmg_metric("scanned_per_reclaimed", steal ? (double)scan / steal : 0);
 }
@@ -162,8 +163,8 @@ static void fairness_case(const struct mmg_case *c)
 	set_up(&pair, p);
 	mmg_doing("aging both sides");
 	age_both(&pair, p->hot);
-	scan = memcg_key(&pair.vm.lab.cg, "memory.stat", "pgscan");
-	steal = memcg_key(&pair.vm.lab.cg, "memory.stat", "pgsteal");
+	scan = memcg_key(&pair.vm.group.cg, "memory.stat", "pgscan");
+	steal = memcg_key(&pair.vm.group.cg, "memory.stat", "pgsteal");
 	per_step = pair.units / 8 * pair.vm.r.unit * pair.vm.r.page_size;
 	if (p->hot == HOT_NONE)
 		per_step *= 2;
@@ -172,7 +173,7 @@ static void fairness_case(const struct mmg_case *c)
 		fprintf(f, "step\tprocess\tvm\n");
 	mmg_doing("reclaiming");
 	for (step = 1; step <= STEPS; step++) {
-		memcg_reclaim(&pair.vm.lab.cg, per_step, NULL);
+		memcg_reclaim(&pair.vm.group.cg, per_step, NULL);
 		gone_proc = worker_call(&pair.proc, CMD_ABSENT, 0);
 		gone_vm = pair.units - region_read(&pair.vm.r);
 		mmg_info("step %d: process %zu, VM %zu gone", step, gone_proc, gone_vm);
@@ -219,7 +220,7 @@ static const struct mmg_test test = {
 	.name = "kvm/fairness",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

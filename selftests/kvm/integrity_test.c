@@ -25,7 +25,9 @@
  * guest reads may count as dirty, since KVM maps them writable (rounds that judge the
  * log exactly only write).
  */
-#include "vm.h"
+#include "residency.h"
+#include "scenario.h"
+#include "worker.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -50,21 +52,21 @@ static size_t bytes_of(const struct params *p)
 	return p->backing == BACK_THP ? (p->still ? 8 : 2) * HUGE_SIZE : mmg_opts.mem_bytes / 8;
 }
 
-static void scene(struct stage *s, const struct params *p)
+static void set_up(struct scenario *s, const struct params *p)
 {
 	int vcpus = p->vcpus ? p->vcpus : 1;
 
 	guest_require();
-	lab_require(2 * bytes_of(p));
+	mglru_require(2 * bytes_of(p));
 	memset(s, 0, sizeof(*s));
-	lab_create(&s->lab, NULL, "integrity");
+	group_create(&s->group, NULL, "integrity");
 	guest_create(&s->guest, vcpus, bytes_of(p), NULL);
 	region_create(&s->r, p->backing, bytes_of(p), 0);
 	s->all = list_all(s->r.units, 0);
 	guest_set_memory(&s->guest, &s->r, 1, p->dirty_log ? KVM_MEM_LOG_DIRTY_PAGES : 0);
-	lab_enter(&s->lab);
+	group_enter(&s->group);
 	mmg_doing("faulting %zu units in", s->r.units);
-	stage_touch(s, s->all, s->r.units, true);
+	scenario_touch(s, s->all, s->r.units, true);
 	region_check_resident(&s->r);
 }
 
@@ -72,7 +74,7 @@ static void scene(struct stage *s, const struct params *p)
 
 /* Ages and reclaims the group until it is told to stop */
 struct pressure {
-	struct lab lab;
+	struct group group;
 	pthread_t thread;
 	u64 bytes;
 	int stop;
@@ -90,13 +92,13 @@ static u64 counter(const char *name)
 }
 
 /* Aging that finds nothing to do, or is overtaken by reclaim, is as good here */
-static void age_once(struct lab *lab)
+static void age_once(struct group *group)
 {
 	unsigned int i;
 
-	lru_gen_read(false, lab->cg.path, &lab->info);
-	for (i = 0; i < lab->info.nr_nodes; i++)
-		lab_age_node(lab, lab->info.node[i].nid, true);
+	lru_gen_read(false, group->cg.path, &group->info);
+	for (i = 0; i < group->info.nr_nodes; i++)
+		group_age_node(group, group->info.node[i].nid, true);
 }
 
 static void *press(void *arg)
@@ -104,19 +106,19 @@ static void *press(void *arg)
 	struct pressure *p = arg;
 
 	while (!__atomic_load_n(&p->stop, __ATOMIC_RELAXED)) {
-		age_once(&p->lab);
-		memcg_reclaim(&p->lab.cg, p->bytes, NULL);
+		age_once(&p->group);
+		memcg_reclaim(&p->group.cg, p->bytes, NULL);
 		__atomic_fetch_add(&p->rounds, 1, __ATOMIC_RELAXED);
 		usleep(30000);
 	}
 	return NULL;
 }
 
-static void pressure_start(struct pressure *p, const struct stage *s)
+static void pressure_start(struct pressure *p, const struct scenario *s)
 {
 	memset(p, 0, sizeof(*p));
-	p->lab = s->lab;
-	p->lab.cg.path = p->lab.cg.dir + (s->lab.cg.path - s->lab.cg.dir);
+	p->group = s->group;
+	p->group.cg.path = p->group.cg.dir + (s->group.cg.path - s->group.cg.dir);
 	p->bytes = s->r.pages * s->r.page_size / 4;
 	p->ins = counter("pswpin");
 	p->outs = counter("pswpout");
@@ -125,7 +127,7 @@ static void pressure_start(struct pressure *p, const struct stage *s)
 }
 
 /* Broken where the guest's memory was never swapped: then nothing was at stake */
-static void pressure_stop(struct pressure *p, const struct stage *s)
+static void pressure_stop(struct pressure *p, const struct scenario *s)
 {
 	__atomic_store_n(&p->stop, 1, __ATOMIC_RELAXED);
 	pthread_join(p->thread, NULL);
@@ -158,7 +160,7 @@ static void wait_for(const u64 *count)
 /* Key that each unit was last written with, as an index above FIRST_KEY */
 static u8 *keys;
 
-static void write_units(struct stage *s, const u32 *list, size_t n, u8 key)
+static void write_units(struct scenario *s, const u32 *list, size_t n, u8 key)
 {
 	size_t i;
 
@@ -167,7 +169,7 @@ static void write_units(struct stage *s, const u32 *list, size_t n, u8 key)
 		keys[list[i]] = key;
 }
 
-static void check_guest(struct stage *s, int vcpu, const char *when)
+static void check_guest(struct scenario *s, int vcpu, const char *when)
 {
 	u64 bad;
 	size_t n;
@@ -185,7 +187,7 @@ static void check_guest(struct stage *s, int vcpu, const char *when)
 	}
 }
 
-static void check_host(struct stage *s, const char *when)
+static void check_host(struct scenario *s, const char *when)
 {
 	u64 bad, first = 0;
 	size_t n;
@@ -202,7 +204,7 @@ static void check_host(struct stage *s, const char *when)
 	}
 }
 
-static u32 *draw(const struct stage *s, u64 seed, unsigned int one_of, size_t *n)
+static u32 *draw(const struct scenario *s, u64 seed, unsigned int one_of, size_t *n)
 {
 	u8 *label = calloc(1, s->r.units);
 	u32 *list;
@@ -213,7 +215,7 @@ static u32 *draw(const struct stage *s, u64 seed, unsigned int one_of, size_t *n
 	return list;
 }
 
-static void fill_all(struct stage *s)
+static void fill_all(struct scenario *s)
 {
 	keys = calloc(1, s->r.units);
 	write_units(s, s->all, s->r.units, 0);
@@ -222,7 +224,7 @@ static void fill_all(struct stage *s)
 /* --- under reclaim -------------------------------------------------------------------------- */
 
 struct checker {
-	struct stage *s;
+	struct scenario *s;
 	const u32 *list;
 	size_t n;
 	u64 bad;
@@ -242,7 +244,7 @@ static void *check_steadily(void *arg)
 	return NULL;
 }
 
-static void rounds_of(struct stage *s, const u8 *mine, const u64 *count)
+static void rounds_of(struct scenario *s, const u8 *mine, const u64 *count)
 {
 	u32 *list;
 	size_t n, i, kept;
@@ -267,11 +269,11 @@ static void reclaim_case(const struct mmg_case *c)
 	const struct params *p = c->arg;
 	struct checker checker = { };
 	static struct pressure pressure;
-	static struct stage s;
+	static struct scenario s;
 	u8 *mine = NULL;
 	pthread_t t;
 
-	scene(&s, p);
+	set_up(&s, p);
 	fill_all(&s);
 	pressure_start(&pressure, &s);
 	if (p->vcpus == 2) {
@@ -335,13 +337,13 @@ static void dirty_log_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
 	static struct pressure pressure;
-	static struct stage s;
+	static struct scenario s;
 	size_t n, total = 0;
 	u8 *dirty, round;
 	char *copy;
 	u32 *list;
 
-	scene(&s, p);
+	set_up(&s, p);
 	fill_all(&s);
 	dirty = calloc(1, s.r.pages);
 	copy = malloc(s.r.pages * s.r.page_size);
@@ -375,7 +377,7 @@ static void dirty_log_case(const struct mmg_case *c)
 /* --- other ways to take a page away ------------------------------------------------ */
 
 /* Runs of units, of 1 to 16 each (2 where there are few), with gaps between them */
-static u32 *draw_runs(const struct stage *s, u64 seed, u8 *in, size_t *n)
+static u32 *draw_runs(const struct scenario *s, u64 seed, u8 *in, size_t *n)
 {
 	size_t most = s->r.units < 64 ? 2 : 16, i = 0, len;
 
@@ -392,12 +394,12 @@ static u32 *draw_runs(const struct stage *s, u64 seed, u8 *in, size_t *n)
 static void discard_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	size_t stride, i, from, n;
 	u32 *list;
 	u8 *in;
 
-	scene(&s, p);
+	set_up(&s, p);
 	fill_all(&s);
 	stride = s.r.unit * s.r.page_size;
 	in = calloc(1, s.r.units);
@@ -423,7 +425,7 @@ static void discard_case(const struct mmg_case *c)
 
 static u64 snapshot_fn(void *state, int cmd, u64 arg)
 {
-	struct stage *s = state;
+	struct scenario *s = state;
 	u64 first = 0;
 
 	(void)cmd;
@@ -434,13 +436,13 @@ static u64 snapshot_fn(void *state, int cmd, u64 arg)
 static void fork_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	struct worker w;
 	size_t n;
 	u64 bad;
 	u32 *list;
 
-	scene(&s, p);
+	set_up(&s, p);
 	fill_all(&s);
 	worker_start(&w, snapshot_fn, &s);
 	mmg_doing("writing after a fork");
@@ -490,12 +492,12 @@ static void *move_steadily(void *arg)
 static void migrate_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	struct checker mover = { .s = &s };
 	pthread_t t;
 	long on;
 
-	scene(&s, p);
+	set_up(&s, p);
 	if (s.r.nid < 0)
 		mmg_skip("one memory node only: boot with numa=fake=2 (machine numa-fake2)");
 	fill_all(&s);
@@ -543,7 +545,7 @@ static const struct mmg_test test = {
 	.name = "kvm/integrity",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

@@ -23,7 +23,7 @@
  * How it could mislead: pages that fail to be written out are kept as well (swap is
  * checked); a huge page has no neighbours, its case counts survivors only.
  */
-#include "vm.h"
+#include "scenario.h"
 
 #include <stdlib.h>
 
@@ -44,40 +44,40 @@ static size_t bytes_of(const struct params *p)
 	return p->backing == BACK_THP ? 32 * HUGE_SIZE : mmg_opts.mem_bytes / 4;
 }
 
-static u64 stat_of(const struct stage *s, const char *key)
+static u64 stat_of(const struct scenario *s, const char *key)
 {
-	return memcg_key(&s->lab.cg, "memory.stat", key);
+	return memcg_key(&s->group.cg, "memory.stat", key);
 }
 
 static struct result look(const struct params *p, bool touch)
 {
-	struct stage_opts o = {
+	struct scenario_opts o = {
 		.name = touch ? "look" : "control", .backing = p->backing, .host = p->host,
 		.bytes = bytes_of(p), .slots = p->slots, .offset = p->offset,
 		/* a batch of 64 is isolated before it is looked at: let it lie scattered */
 		.fault_seed = mmg_opts.seed + 1,
 	};
 	struct result res = { };
-	static struct stage s;
+	static struct scenario s;
 	u64 scan, steal;
 	u8 *label;
 	u32 *list;
 	size_t i;
 
-	stage_create(&s, &o);
-	stage_populate(&s);
-	lab_age(&s.lab, true);
-	lab_set_walk(false);
+	scenario_create(&s, &o);
+	scenario_populate(&s);
+	group_age(&s.group, true);
+	mglru_set_walk(false);
 	label = calloc(1, s.r.units);
 	label_stratified(label, s.all, s.r.units, 2, mmg_opts.seed);
 	list = list_where(label, s.r.units, 0, &res.touched);
 	if (touch)
-		stage_touch(&s, list, res.touched, false);
+		scenario_touch(&s, list, res.touched, false);
 	scan = stat_of(&s, "pgscan");
 	steal = stat_of(&s, "pgsteal");
 	mmg_doing("reclaiming half of what was not touched");
 	for (i = 0; i < 8; i++)
-		memcg_reclaim(&s.lab.cg, s.r.pages / 32 * s.r.page_size, NULL);
+		memcg_reclaim(&s.group.cg, s.r.pages / 32 * s.r.page_size, NULL);
 	scan = stat_of(&s, "pgscan") - scan;
 	steal = stat_of(&s, "pgsteal") - steal;
 	res.kept = scan > steal ? scan - steal : 0;
@@ -86,8 +86,8 @@ static struct result look(const struct params *p, bool touch)
 		if (!s.r.present[i])
 			*(label[i] ? &res.others_gone : &res.touched_gone) += 1;
 	}
-	lab_set_walk(true);
-	stage_destroy(&s);
+	mglru_set_walk(true);
+	scenario_destroy(&s);
 	free(label);
 	free(list);
 	return res;
@@ -102,7 +102,7 @@ static void look_case(const struct mmg_case *c)
 
 	if (!p->host)
 		guest_require();
-	lab_require(bytes_of(p));
+	mglru_require(bytes_of(p));
 	r = look(p, true);
 	mmg_metric("touched", r.touched);
 	mmg_metric("touched_evicted", r.touched_gone);
@@ -142,7 +142,7 @@ static const struct mmg_test test = {
 	.name = "kvm/lookaround",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

@@ -25,7 +25,7 @@
  * run); it may have touched by L1's mapping (96G is no memory to L1); an entry in
  * the TLB hides a touch (L2 loads CR3 before, KVM flushes when it enters L2).
  */
-#include "vm.h"
+#include "scenario.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -150,7 +150,7 @@ static void npt_map(struct npt *npt, u64 from, u64 to, int level)
 }
 
 /* L2 has L1's memory but the region, where L1 has it, and the region 32G higher */
-static void npt_fill(struct npt *npt, const struct stage *s, bool by_2m)
+static void npt_fill(struct npt *npt, const struct scenario *s, bool by_2m)
 {
 	const struct guest *g = &s->guest;
 	size_t bytes = s->r.pages * s->r.page_size, step = by_2m ? HUGE_SIZE : s->r.page_size;
@@ -164,11 +164,11 @@ static void npt_fill(struct npt *npt, const struct stage *s, bool by_2m)
 		npt_map(npt, a + L2_MOVE, a, by_2m ? 2 : 1);
 }
 
-/* --- scenes ------------------------------------------------------------------------ */
+/* --- setting up ------------------------------------------------------------------------ */
 
 static bool npt_by_2m;
 
-static void prepare(struct stage *s)
+static void prepare(struct scenario *s)
 {
 	struct guest *g = &s->guest;
 	struct kvm_sregs sregs;
@@ -195,17 +195,17 @@ static size_t bytes_of(const struct params *p)
  * Who touches from now on.  An L2 that leaves by anything but its own VMMCALL did not
  * do its job: the first time it says whether nesting works here at all.
  */
-static void by_l2(struct stage *s)
+static void by_l2(struct scenario *s)
 {
 	s->guest.gpa = VM_MEM_GPA + L2_MOVE;
 }
 
-static void by_l1(struct stage *s)
+static void by_l1(struct scenario *s)
 {
 	s->guest.gpa = VM_MEM_GPA;
 }
 
-static void check_l2(const struct stage *s, const char *when)
+static void check_l2(const struct scenario *s, const char *when)
 {
 	const struct vm_job *job = s->guest.job[0];
 
@@ -224,34 +224,34 @@ static void require_l2(void)
 }
 
 /* A VM with an L2 that works, all of the region faulted in by L2 */
-static void scene(struct stage *s, const struct params *p, const char *name)
+static void set_up(struct scenario *s, const struct params *p, const char *name)
 {
-	struct stage_opts o = {
+	struct scenario_opts o = {
 		.name = name, .backing = p->backing, .bytes = bytes_of(p),
 		.code = l1_code, .prepare = prepare,
 	};
 
 	npt_by_2m = p->npt_2m || p->backing == BACK_THP;
-	stage_create(s, &o);
+	scenario_create(s, &o);
 	by_l2(s);
 	mmg_doing("starting L2");
-	stage_touch(s, s->all, 0, false);
+	scenario_touch(s, s->all, 0, false);
 	check_l2(s, "at once: nothing was touched yet");
-	stage_populate(s);
+	scenario_populate(s);
 	check_l2(s, "while it faulted the region in");
 }
 
-static void touch(struct stage *s, const u32 *list, size_t n)
+static void touch(struct scenario *s, const u32 *list, size_t n)
 {
-	stage_touch(s, list, n, false);
+	scenario_touch(s, list, n, false);
 	if (s->guest.gpa != VM_MEM_GPA)
 		check_l2(s, "while it touched the region");
 }
 
-static void age(struct stage *s)
+static void age(struct scenario *s)
 {
-	lab_age(&s->lab, true);
-	lab_read(&s->lab, false);
+	group_age(&s->group, true);
+	group_read(&s->group, false);
 }
 
 static bool near(u64 a, u64 b)
@@ -259,26 +259,26 @@ static bool near(u64 a, u64 b)
 	return a <= b + BATCH && b <= a + BATCH;
 }
 
-static void say_generations(const struct stage *s, const char *when)
+static void say_generations(const struct scenario *s, const char *when)
 {
 	mmg_info("%s: generations -3 to 0 have %llu %llu %llu %llu pages", when,
-		 (unsigned long long)lab_pages(&s->lab, 3, LRU_GEN_ANON),
-		 (unsigned long long)lab_pages(&s->lab, 2, LRU_GEN_ANON),
-		 (unsigned long long)lab_pages(&s->lab, 1, LRU_GEN_ANON),
-		 (unsigned long long)lab_pages(&s->lab, 0, LRU_GEN_ANON));
+		 (unsigned long long)group_pages(&s->group, 3, LRU_GEN_ANON),
+		 (unsigned long long)group_pages(&s->group, 2, LRU_GEN_ANON),
+		 (unsigned long long)group_pages(&s->group, 1, LRU_GEN_ANON),
+		 (unsigned long long)group_pages(&s->group, 0, LRU_GEN_ANON));
 }
 
 /* --- aging ----------------------------------------------------------------------------- */
 
 /* Evict generation max_seq - 3: of @label, all but 0 are in it and 0 is not */
-static void judge_identity(struct stage *s, const u8 *label)
+static void judge_identity(struct scenario *s, const u8 *label)
 {
-	const struct lru_gen_node *node = s->r.nid < 0 ? &s->lab.info.node[0] :
-					  lru_gen_node(&s->lab.info, s->r.nid);
+	const struct lru_gen_node *node = s->r.nid < 0 ? &s->group.info.node[0] :
+					  lru_gen_node(&s->group.info, s->r.nid);
 	size_t gone[2] = { }, n[2] = { }, i;
 	int err;
 
-	err = lru_gen_evict(s->lab.id, node->nid, lru_gen_max_seq(node) - 3,
+	err = lru_gen_evict(s->group.id, node->nid, lru_gen_max_seq(node) - 3,
 			    LRU_GEN_ANON_ONLY, 2 * s->r.pages);
 	if (err)
 		mmg_broken("evicting the oldest generation: %s", strerror(-err));
@@ -295,9 +295,9 @@ static void judge_identity(struct stage *s, const u8 *label)
 }
 
 /* After an aging: @want pages are in the generation that was aged */
-static void judge_moved(const struct stage *s, u64 want, const char *who)
+static void judge_moved(const struct scenario *s, u64 want, const char *who)
 {
-	u64 moved = lab_pages(&s->lab, 1, LRU_GEN_ANON);
+	u64 moved = group_pages(&s->group, 1, LRU_GEN_ANON);
 
 	mmg_metric("touched", want);
 	mmg_metric("moved", moved);
@@ -306,13 +306,13 @@ static void judge_moved(const struct stage *s, u64 want, const char *who)
 			 (unsigned long long)moved, who, (unsigned long long)want, s->r.pages);
 }
 
-static void judge_still(struct stage *s)
+static void judge_still(struct scenario *s)
 {
 	u64 moved;
 
 	age(s);
 	say_generations(s, "aged again");
-	moved = lab_pages(&s->lab, 1, LRU_GEN_ANON) + lab_pages(&s->lab, 0, LRU_GEN_ANON);
+	moved = group_pages(&s->group, 1, LRU_GEN_ANON) + group_pages(&s->group, 0, LRU_GEN_ANON);
 	mmg_metric("moved_untouched", moved);
 	if (moved > BATCH)
 		mmg_fail("%llu pages moved although nobody touched any", (unsigned long long)moved);
@@ -321,14 +321,14 @@ static void judge_still(struct stage *s)
 static void aging_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	size_t n;
 	u8 *label;
 	u32 *t;
 
 	require_l2();
-	lab_require(bytes_of(p));
-	scene(&s, p, "nested");
+	mglru_require(bytes_of(p));
+	set_up(&s, p, "nested");
 	age(&s);
 	label = calloc(1, s.r.units);
 	label_stratified(label, s.all, s.r.units, 2, mmg_opts.seed);
@@ -336,7 +336,7 @@ static void aging_case(const struct mmg_case *c)
 	mmg_doing("touching half by L2 and aging");
 	touch(&s, t, n);
 	age(&s);
-	lab_log(&s.lab, 1);
+	group_log(&s.group, 1);
 	say_generations(&s, "L2 touched half, aged");
 	judge_moved(&s, n * s.r.unit, "L2");
 	judge_still(&s);
@@ -352,15 +352,15 @@ static void aging_case(const struct mmg_case *c)
 static void both_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	size_t n, i, touched = 0;
 	u8 *label;
 	u32 *t;
 	int who;
 
 	require_l2();
-	lab_require(bytes_of(p));
-	scene(&s, p, "both");
+	mglru_require(bytes_of(p));
+	set_up(&s, p, "both");
 	by_l1(&s);
 	touch(&s, s.all, s.r.units);
 	age(&s);
@@ -392,16 +392,16 @@ static void both_case(const struct mmg_case *c)
 
 /* --- order ------------------------------------------------------------------------------- */
 
-static void order_run(const struct params *p, bool walk, struct stage_order *r)
+static void order_run(const struct params *p, bool walk, struct scenario_order *r)
 {
-	static struct stage s;
+	static struct scenario s;
 	size_t n;
 	u8 *label;
 	u32 *hot;
 	int round;
 
-	scene(&s, p, walk ? "order" : "control");
-	lab_set_walk(walk);
+	set_up(&s, p, walk ? "order" : "control");
+	mglru_set_walk(walk);
 	label = calloc(1, s.r.units);
 	label_stratified(label, s.all, s.r.units, 2, mmg_opts.seed + walk);
 	hot = list_where(label, s.r.units, 0, &n);
@@ -411,9 +411,9 @@ static void order_run(const struct params *p, bool walk, struct stage_order *r)
 		age(&s);
 	}
 	mmg_doing("reclaiming");
-	stage_reclaim(&s, label, r);
-	stage_destroy(&s);
-	lab_set_walk(true);
+	scenario_reclaim(&s, label, r);
+	scenario_destroy(&s);
+	mglru_set_walk(true);
 	free(hot);
 	free(label);
 }
@@ -421,11 +421,11 @@ static void order_run(const struct params *p, bool walk, struct stage_order *r)
 static void order_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	struct stage_order order, control;
+	struct scenario_order order, control;
 	char text[160];
 
 	require_l2();
-	lab_require(bytes_of(p));
+	mglru_require(bytes_of(p));
 	order_run(p, true, &order);
 	order_run(p, false, &control);
 	mmg_metric("auc", order.auc);
@@ -483,7 +483,7 @@ static const struct mmg_test test = {
 	.name = "kvm/nested",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

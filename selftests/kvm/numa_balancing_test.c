@@ -24,7 +24,7 @@
  * some, and passes over pages of its own node where the process has one thread only
  * (a second one is there).  scan_size_mb must not be 0: 6.12 divides by it.
  */
-#include "vm.h"
+#include "scenario.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static double seconds(void)
 }
 
 /* Let the region be scanned, or not */
-static void scans(const struct stage *s, bool on)
+static void scans(const struct scenario *s, bool on)
 {
 	unsigned long mask[16] = { };
 
@@ -106,7 +106,7 @@ static void burn(double limit_s, size_t want)
 			   limit_s, want);
 }
 
-static void prepare(struct stage *s)
+static void prepare(struct scenario *s)
 {
 	static pthread_t t;
 
@@ -117,13 +117,13 @@ static void prepare(struct stage *s)
 }
 
 /* The rounds: who was zapped when is what the cases differ in */
-static void rounds(struct stage *s, const struct params *p, const u32 *hot, size_t n)
+static void rounds(struct scenario *s, const struct params *p, const u32 *hot, size_t n)
 {
 	unsigned long scanned = 0, faults = 0, before;
 	double period = strtod(p->period, NULL) / 1000;
 	int round;
 
-	lab_age(&s->lab, true);
+	group_age(&s->group, true);
 	for (round = 0; round < p->rounds; round++) {
 		mmg_doing("round %d: scan and touch", round);
 		if (p->when == SCAN_FIRST) {
@@ -132,7 +132,7 @@ static void rounds(struct stage *s, const struct params *p, const u32 *hot, size
 			scans(s, false);
 		}
 		before = vmstat_now("numa_hint_faults");
-		stage_touch(s, hot, n, false);
+		scenario_touch(s, hot, n, false);
 		faults += vmstat_now("numa_hint_faults") - before;
 		before = vmstat_now("numa_pte_updates");
 		if (p->when == SCAN_LAST) {
@@ -142,7 +142,7 @@ static void rounds(struct stage *s, const struct params *p, const u32 *hot, size
 		} else if (p->when == SCAN_FREE) {
 			burn(period, 0);
 		}
-		lab_age(&s->lab, true);
+		group_age(&s->group, true);
 		scanned += vmstat_now("numa_pte_updates") - before;
 	}
 	scans(s, false);
@@ -158,24 +158,24 @@ static void rounds(struct stage *s, const struct params *p, const u32 *hot, size
 		 scanned);
 }
 
-static void experiment(const struct params *p, const char *name, struct stage_order *r)
+static void experiment(const struct params *p, const char *name, struct scenario_order *r)
 {
-	struct stage_opts o = { .name = name, .prepare = prepare,
+	struct scenario_opts o = { .name = name, .prepare = prepare,
 				.bytes = mmg_opts.mem_bytes / 4 };
-	static struct stage s;
+	static struct scenario s;
 	size_t n;
 	u8 *label;
 	u32 *hot;
 
-	stage_create(&s, &o);
-	stage_populate(&s);
+	scenario_create(&s, &o);
+	scenario_populate(&s);
 	label = calloc(1, s.r.units);
 	label_stratified(label, s.all, s.r.units, 2, mmg_opts.seed);
 	hot = list_where(label, s.r.units, 0, &n);
 	scans(&s, p->when == SCAN_FREE);
 	rounds(&s, p, hot, n);
-	stage_reclaim(&s, label, r);
-	stage_destroy(&s);
+	scenario_reclaim(&s, label, r);
+	scenario_destroy(&s);
 	free(hot);
 	free(label);
 }
@@ -184,7 +184,7 @@ static void judge(const struct params *p)
 {
 	/* the walk turned off is no control: eviction itself sees what the faults marked */
 	const struct params lost = { .when = SCAN_LAST, .period = p->period, .rounds = 1 };
-	struct stage_order r, control;
+	struct scenario_order r, control;
 	char text[160];
 
 	experiment(p, "numa", &r);
@@ -216,7 +216,7 @@ static void numa_case(const struct mmg_case *c)
 	pid_t pid;
 
 	guest_require();
-	lab_require(mmg_opts.mem_bytes / 4);
+	mglru_require(mmg_opts.mem_bytes / 4);
 	if (access(BALANCING, W_OK))
 		mmg_skip("no %s: needs CONFIG_NUMA_BALANCING", BALANCING);
 	if (access(NUMA_DIR "scan_delay_ms", W_OK))

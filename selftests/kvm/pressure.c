@@ -97,7 +97,7 @@ static size_t free_above_low(int nid)
 /* The thread that reclaims node @nid; 0 where it is not to be seen */
 static pid_t find_kswapd(int nid)
 {
-	char want[16], path[300], *comm;
+	char want[24], path[300], *comm;
 	struct dirent *d;
 	pid_t pid = 0;
 	DIR *proc = opendir("/proc");

@@ -7,7 +7,8 @@
 #ifndef MMGATE_PRESSURE_H
 #define MMGATE_PRESSURE_H
 
-#include "vm.h"
+#include "scenario.h"
+#include "worker.h"
 
 /* Settings that pressure_start() changes, for the list of a struct mmg_test */
 #define PRESSURE_MIN_FREE	"/proc/sys/vm/min_free_kbytes"

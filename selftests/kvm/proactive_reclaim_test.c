@@ -27,7 +27,8 @@
  * the test's own pages in the group may be taken as well (a batch is allowed for);
  * reclaim of a group ages its children, so the hot VM is touched between small steps.
  */
-#include "vm.h"
+#include "scenario.h"
+#include "worker.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -112,10 +113,10 @@ static int bounded_reclaim(const struct memcg *cg, u64 bytes, const char *swappi
 	return q.err;
 }
 
-/* --- the books ------------------------------------------------------------------------ */
+/* --- the counters ------------------------------------------------------------------------ */
 
 /* What reclaim changes, in base pages */
-struct books {
+struct counters {
 	u64 current;		/* memory.current */
 	u64 swap;		/* memory.swap.current */
 	u64 steal;		/* pgsteal of memory.stat */
@@ -134,7 +135,7 @@ struct taken {
 	double s;
 };
 
-static void read_books(struct books *b, const struct memcg *cg, struct region *r)
+static void read_counters(struct counters *b, const struct memcg *cg, struct region *r)
 {
 	static struct vmstat v;
 
@@ -149,16 +150,16 @@ static void read_books(struct books *b, const struct memcg *cg, struct region *r
 		b->swpout += vmstat_get(&v, "swpout_zero");
 }
 
-/* Reclaim @asked pages of the stage's group and see what every book says */
-static void take(struct stage *s, u64 asked, const char *swappiness, struct taken *t)
+/* Reclaim @asked pages of the scenario's group and see what every counter says */
+static void take(struct scenario *s, u64 asked, const char *swappiness, struct taken *t)
 {
-	struct books a, b;
+	struct counters a, b;
 
-	read_books(&a, &s->lab.cg, &s->r);
+	read_counters(&a, &s->group.cg, &s->r);
 	memset(t, 0, sizeof(*t));
 	t->asked = asked;
-	t->err = bounded_reclaim(&s->lab.cg, asked * base_page(), swappiness, &t->s);
-	read_books(&b, &s->lab.cg, &s->r);
+	t->err = bounded_reclaim(&s->group.cg, asked * base_page(), swappiness, &t->s);
+	read_counters(&b, &s->group.cg, &s->r);
 	t->freed = a.current > b.current ? a.current - b.current : 0;
 	t->swapped = b.swap - a.swap;
 	t->stolen = b.steal - a.steal;
@@ -182,8 +183,8 @@ static u64 lag(void)
 	return BATCH * (1 + sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* The books against the residency of the memory, which cannot lag */
-static void judge_books(const struct taken *t)
+/* The counters against the residency of the memory, which cannot lag */
+static void judge_counters(const struct taken *t)
 {
 	u64 slack = lag();
 
@@ -215,7 +216,7 @@ static void judge_errno(const struct taken *t)
 			 (unsigned long long)t->gone, (unsigned long long)t->asked);
 }
 
-/* --- scenes --------------------------------------------------------------------------- */
+/* --- setting up --------------------------------------------------------------------------- */
 
 struct params {
 	enum backing backing;
@@ -227,23 +228,23 @@ static size_t bytes_of(const struct params *p)
 	return p->backing == BACK_THP ? 32 * HUGE_SIZE : mmg_opts.mem_bytes / 2;
 }
 
-static void age(struct stage *s)
+static void age(struct scenario *s)
 {
-	lab_age(&s->lab, true);
+	group_age(&s->group, true);
 }
 
 /* All in memory, aged twice without touches: everything is cold */
-static void cold_scene(struct stage *s, const struct params *p, size_t bytes)
+static void set_up_cold(struct scenario *s, const struct params *p, size_t bytes)
 {
-	struct stage_opts o = {
+	struct scenario_opts o = {
 		.name = "reclaim", .backing = p->backing, .host = p->host, .bytes = bytes,
 	};
 
 	if (!p->host)
 		guest_require();
-	lab_require(bytes);
-	stage_create(s, &o);
-	stage_populate(s);
+	mglru_require(bytes);
+	scenario_create(s, &o);
+	scenario_populate(s);
 	mmg_doing("aging");
 	age(s);
 	age(s);
@@ -272,20 +273,20 @@ static size_t count_absent(struct region *r, const u8 *label, u8 which)
 }
 
 /* Major faults and swap-ins that touching @list costs */
-static void cost_of_touch(struct stage *s, const u32 *list, size_t n, u64 *faults, u64 *ins)
+static void cost_of_touch(struct scenario *s, const u32 *list, size_t n, u64 *faults, u64 *ins)
 {
-	u64 f = memcg_key(&s->lab.cg, "memory.stat", "pgmajfault");
+	u64 f = memcg_key(&s->group.cg, "memory.stat", "pgmajfault");
 	u64 i = swap_ins();
 
-	stage_touch(s, list, n, false);
-	*faults = memcg_key(&s->lab.cg, "memory.stat", "pgmajfault") - f;
+	scenario_touch(s, list, n, false);
+	*faults = memcg_key(&s->group.cg, "memory.stat", "pgmajfault") - f;
 	*ins = swap_ins() - i;
 }
 
 static void hot_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	struct taken t;
 	size_t n_hot, n_cold, hot_gone, cold_gone;
 	u64 faults, ins, cold_faults, cold_ins;
@@ -293,13 +294,13 @@ static void hot_case(const struct mmg_case *c)
 	u8 *label;
 	int round;
 
-	cold_scene(&s, p, bytes_of(p));
+	set_up_cold(&s, p, bytes_of(p));
 	label = calloc(1, s.r.units);
 	label_stratified(label, s.all, s.r.units, 2, mmg_opts.seed);
 	hot = list_where(label, s.r.units, 0, &n_hot);
 	cold = list_where(label, s.r.units, 1, &n_cold);
 	for (round = 0; round < 2; round++) {
-		stage_touch(&s, hot, n_hot, false);
+		scenario_touch(&s, hot, n_hot, false);
 		age(&s);
 	}
 	mmg_doing("reclaiming the cold part less 1 MiB");
@@ -340,18 +341,18 @@ static void bytes_case(const struct mmg_case *c)
 {
 	static const unsigned int fraction[] = { 8192, 32, 8, 4 };
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	u64 asked, over, bound, worst = 0;
 	struct taken t;
 	size_t i;
 
-	cold_scene(&s, p, bytes_of(p));
+	set_up_cold(&s, p, bytes_of(p));
 	mmg_doing("reclaiming");
 	for (i = 0; i < ARRAY_SIZE(fraction); i++) {
 		asked = s.r.pages / fraction[i] ? s.r.pages / fraction[i] : 1;
 		take(&s, asked, NULL, &t);
 		judge_errno(&t);
-		judge_books(&t);
+		judge_counters(&t);
 		if (t.err)
 			mmg_fail("memory.reclaim of %llu of %zu cold pages: %s, %llu are gone",
 				 (unsigned long long)asked, s.r.pages, strerror(-t.err),
@@ -368,11 +369,11 @@ static void bytes_case(const struct mmg_case *c)
 	}
 	mmg_metric("overshoot_pages", worst);
 	mmg_metric("last_reclaim_s", t.s);
-	mmg_pass("up to %llu pages taken as asked, at most %llu too many, all books agree",
+	mmg_pass("up to %llu pages taken as asked, at most %llu too many, all counters agree",
 		 (unsigned long long)asked, (unsigned long long)worst);
 }
 
-static void more_than_all(struct stage *s)
+static void more_than_all(struct scenario *s)
 {
 	struct taken t;
 	u64 all_gone;
@@ -381,7 +382,7 @@ static void more_than_all(struct stage *s)
 	all_gone = s->r.pages - region_read(&s->r) * s->r.unit;
 	mmg_metric("of_all_gone", all_gone);
 	judge_errno(&t);
-	judge_books(&t);
+	judge_counters(&t);
 	if (t.err != -EAGAIN)
 		mmg_fail("memory.reclaim of twice the group's memory: %s instead of EAGAIN",
 			 t.err ? strerror(-t.err) : "0");
@@ -390,9 +391,9 @@ static void more_than_all(struct stage *s)
 			 (unsigned long long)all_gone, s->r.pages);
 }
 
-static void limit_swap(struct stage *s, u64 pages)
+static void limit_swap(struct scenario *s, u64 pages)
 {
-	int err = memcg_write(&s->lab.cg, "memory.swap.max", "%llu",
+	int err = memcg_write(&s->group.cg, "memory.swap.max", "%llu",
 			      (unsigned long long)(pages * base_page()));
 
 	if (err)
@@ -404,11 +405,11 @@ static void limit_swap(struct stage *s, u64 pages)
 static void eagain_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	struct taken none, some;
 	u64 room;
 
-	cold_scene(&s, p, bytes_of(p));
+	set_up_cold(&s, p, bytes_of(p));
 	room = s.r.pages / 4;
 	mmg_doing("reclaiming without swap");
 	limit_swap(&s, 0);
@@ -420,7 +421,7 @@ static void eagain_case(const struct mmg_case *c)
 	limit_swap(&s, room);
 	take(&s, 2 * room, NULL, &some);
 	judge_errno(&some);
-	judge_books(&some);
+	judge_counters(&some);
 	if (some.err != -EAGAIN)
 		mmg_fail("asked for %llu pages, swap had room for %llu: %s instead of EAGAIN",
 			 (unsigned long long)some.asked, (unsigned long long)room,
@@ -429,7 +430,7 @@ static void eagain_case(const struct mmg_case *c)
 		mmg_fail("swap had room for %llu pages, %llu are gone", (unsigned long long)room,
 			 (unsigned long long)some.gone);
 	mmg_doing("reclaiming twice what is there");
-	if (memcg_write(&s.lab.cg, "memory.swap.max", "max"))
+	if (memcg_write(&s.group.cg, "memory.swap.max", "max"))
 		mmg_broken("memory.swap.max cannot be lifted");
 	more_than_all(&s);
 	mmg_metric("without_swap_s", none.s);
@@ -444,17 +445,17 @@ static void refused_case(const struct mmg_case *c)
 		"1M swappiness", "1M node=0", "1M 2M",
 	};
 	static const struct params p = { .backing = BACK_ANON };
-	static struct stage s;
+	static struct scenario s;
 	size_t i;
 	int err;
 
 	(void)c;
-	cold_scene(&s, &p, 4 * MIB);
+	set_up_cold(&s, &p, 4 * MIB);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		/* before 6.10 nothing at all is the word for everything */
 		if (!*bad[i] && older_than(6, 10))
 			continue;
-		err = memcg_write(&s.lab.cg, "memory.reclaim", "%s\n", bad[i]);
+		err = memcg_write(&s.group.cg, "memory.reclaim", "%s\n", bad[i]);
 		if (err != -EINVAL)
 			mmg_fail("memory.reclaim took \"%s\": %s instead of EINVAL", bad[i],
 				 err ? strerror(-err) : "0");
@@ -581,7 +582,7 @@ static void fill_cache(struct cache *c, int fd, size_t bytes)
  * On the node where the VM's pages are: reclaim goes node by node, and one that has no
  * file pages gives anonymous ones whatever is asked.
  */
-static void bind_cache(const struct stage *s)
+static void bind_cache(const struct scenario *s)
 {
 	struct node_set one;
 
@@ -638,15 +639,15 @@ static void swappiness_case(const struct mmg_case *c)
 	const struct params p = { .backing = BACK_ANON, .host = !w->value };
 	size_t bytes = mmg_opts.mem_bytes / 4;
 	static struct cache cache;
-	static struct stage s;
+	static struct scenario s;
 	struct taken t, all;
 	char what[40];
 	u64 file, file_before;
 	int fd;
 
-	cold_scene(&s, &p, bytes);
+	set_up_cold(&s, &p, bytes);
 	if (w->value)
-		skip_unless_known(&s.lab.cg, w->value);
+		skip_unless_known(&s.group.cg, w->value);
 	fd = open_cache_file(bytes);
 	bind_cache(&s);
 	fill_cache(&cache, fd, bytes);
@@ -689,7 +690,7 @@ enum tenant_cmd { T_START, T_HEAT, T_ABSENT };
 struct tenant {
 	struct memcg cg;
 	struct worker w;
-	struct stage s;		/* the helper's */
+	struct scenario s;		/* the helper's */
 	size_t units;
 	int *cool;		/* shared: ends T_HEAT */
 };
@@ -706,13 +707,13 @@ static u64 tenant_fn(void *state, int cmd, u64 arg)
 		t->s.all = list_all(t->s.r.units, 0);
 		guest_set_memory(&t->s.guest, &t->s.r, 1, 0);
 		memcg_enter(&t->cg, 0);
-		stage_touch(&t->s, t->s.all, t->s.r.units, true);
+		scenario_touch(&t->s, t->s.all, t->s.r.units, true);
 		region_check_resident(&t->s.r);
 		memcg_drain_lru();
 		return t->s.r.units;
 	case T_HEAT:
 		while (!__atomic_load_n(t->cool, __ATOMIC_RELAXED)) {
-			stage_touch(&t->s, t->s.all, t->s.r.units, false);
+			scenario_touch(&t->s, t->s.all, t->s.r.units, false);
 			rounds++;
 		}
 		return rounds;
@@ -741,12 +742,12 @@ static u64 absent(struct tenant *t)
 
 static void age_group(const struct memcg *cg)
 {
-	static struct lab lab;
+	static struct group group;
 
-	lab.cg = *cg;
-	lab.cg.path = lab.cg.dir + (cg->path - cg->dir);
-	lab.id = memcg_lru_gen_id(cg);
-	lab_age(&lab, true);
+	group.cg = *cg;
+	group.cg.path = group.cg.dir + (cg->path - cg->dir);
+	group.id = memcg_lru_gen_id(cg);
+	group_age(&group, true);
 }
 
 struct family {
@@ -759,7 +760,7 @@ static void start_family(struct family *f, bool nested)
 	size_t bytes = mmg_opts.mem_bytes / 4;
 
 	guest_require();
-	lab_require(bytes * 2);
+	mglru_require(bytes * 2);
 	region_node();
 	if (nested)
 		memcg_create(&f->parent, NULL, "parent");
@@ -891,9 +892,9 @@ static void protection_case(const struct mmg_case *c)
 /* Above its memory.min a VM is reclaimed, down to it */
 static void partial_min_case(const struct mmg_case *c)
 {
-	static struct stage s;
+	static struct scenario s;
 	struct memcg parent;
-	struct stage_opts o = { .name = "child", .parent = &parent };
+	struct scenario_opts o = { .name = "child", .parent = &parent };
 	u64 min, left;
 	double took;
 	int err;
@@ -901,22 +902,22 @@ static void partial_min_case(const struct mmg_case *c)
 	(void)c;
 	guest_require();
 	o.bytes = mmg_opts.mem_bytes / 2;
-	lab_require(o.bytes);
+	mglru_require(o.bytes);
 	memcg_create(&parent, NULL, "parent");
-	stage_create(&s, &o);
-	stage_populate(&s);
+	scenario_create(&s, &o);
+	scenario_populate(&s);
 	age(&s);
 	age(&s);
 	min = s.r.pages / 2;
 	err = memcg_write(&parent, "memory.min", "max");
 	if (!err)
-		err = memcg_write(&s.lab.cg, "memory.min", "%llu",
+		err = memcg_write(&s.group.cg, "memory.min", "%llu",
 				  (unsigned long long)(min * base_page()));
 	if (err)
 		mmg_broken("memory.min: %s", strerror(-err));
 	mmg_doing("reclaiming all from the parent");
 	err = bounded_reclaim(&parent, 2 * s.r.pages * base_page(), NULL, &took);
-	left = memcg_read(&s.lab.cg, "memory.current") / base_page();
+	left = memcg_read(&s.group.cg, "memory.current") / base_page();
 	mmg_metric("min_pages", min);
 	mmg_metric("left_pages", left);
 	if (err != -EAGAIN || left + 2 * BATCH < min)
@@ -946,18 +947,18 @@ static void signal_case(const struct mmg_case *c)
 	static const struct params p = { .backing = BACK_ANON };
 	struct sigaction sa = { .sa_handler = on_tick };
 	const struct itimerval every = { { 0, 5000 }, { 0, 5000 } }, never = { };
-	static struct stage s;
+	static struct scenario s;
 	double start, took;
 	u64 gone;
 	int err;
 
 	(void)c;
-	cold_scene(&s, &p, bytes_of(&p));
+	set_up_cold(&s, &p, bytes_of(&p));
 	sigaction(SIGALRM, &sa, NULL);
 	mmg_doing("reclaiming while a signal comes every 5 ms");
 	start = seconds();
 	setitimer(ITIMER_REAL, &every, NULL);
-	err = memcg_reclaim(&s.lab.cg, 4 * bytes_of(&p), NULL);
+	err = memcg_reclaim(&s.group.cg, 4 * bytes_of(&p), NULL);
 	setitimer(ITIMER_REAL, &never, NULL);
 	took = seconds() - start;
 	gone = s.r.units - region_read(&s.r);
@@ -1032,7 +1033,7 @@ static u64 traced_reclaim(void)
 }
 
 /* Pages that @n requests for @asked may take of the VM at most */
-static u64 due(const struct stage *s, u64 asked, int n)
+static u64 due(const struct scenario *s, u64 asked, int n)
 {
 	return asked * n < s->r.units ? asked * n : s->r.units;
 }
@@ -1040,7 +1041,7 @@ static u64 due(const struct stage *s, u64 asked, int n)
 static void node_case(const struct mmg_case *c)
 {
 	static const struct params p = { .backing = BACK_ANON };
-	static struct stage s;
+	static struct scenario s;
 	u64 stolen, asked, gone, cache, counted;
 	int err, home, other, i;
 
@@ -1050,7 +1051,7 @@ static void node_case(const struct mmg_case *c)
 	if (!trace_has(NODE_EVENT))
 		mmg_skip("no tracepoint %s (tracefs, CONFIG_NUMA): what was counted cannot be seen",
 			 NODE_EVENT);
-	cold_scene(&s, &p, bytes_of(&p));
+	set_up_cold(&s, &p, bytes_of(&p));
 	/* else a node with little page cache and slab is not reclaimed at all */
 	free_ratio("/proc/sys/vm/min_unmapped_ratio");
 	free_ratio("/proc/sys/vm/min_slab_ratio");
@@ -1155,7 +1156,7 @@ static const struct mmg_test test = {
 	.name = "kvm/proactive_reclaim",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

@@ -24,7 +24,7 @@
  * How it could mislead: other groups change while a file is read (only the idle group of
  * the test is compared); memory.stat lags by a batch a CPU (allowed for).
  */
-#include "vm.h"
+#include "scenario.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -43,15 +43,15 @@ static size_t bytes_now(void)
 	return mmg_opts.mem_bytes / 4;
 }
 
-static void scene(struct stage *s, bool host)
+static void set_up(struct scenario *s, bool host)
 {
-	struct stage_opts o = { .name = "stats", .host = host, .bytes = bytes_now() };
+	struct scenario_opts o = { .name = "stats", .host = host, .bytes = bytes_now() };
 
 	if (!host)
 		guest_require();
-	lab_require(bytes_now());
-	stage_create(s, &o);
-	stage_populate(s);
+	mglru_require(bytes_now());
+	scenario_create(s, &o);
+	scenario_populate(s);
 }
 
 /* --- form --------------------------------------------------------------------------- */
@@ -74,10 +74,10 @@ static void form_case(const struct mmg_case *c)
 	bool full = c->arg;
 	mode_t want = full ? 0444 : 0644;
 	static struct lru_gen_format f;
-	static struct stage s;
+	static struct scenario s;
 	struct stat st;
 
-	scene(&s, true);
+	set_up(&s, true);
 	read_format(full, &f);
 	if (stat(file_of[full], &st) || (st.st_mode & 0777) != want)
 		mmg_fail("%s has mode %o instead of %o", file_of[full], st.st_mode & 0777, want);
@@ -90,10 +90,10 @@ static void form_case(const struct mmg_case *c)
 static void columns_case(const struct mmg_case *c)
 {
 	static struct lru_gen_format f;
-	static struct stage s;
+	static struct scenario s;
 
 	(void)c;
-	scene(&s, true);
+	set_up(&s, true);
 	read_format(true, &f);
 	mmg_metric("columns", f.columns);
 	if (!f.columns)
@@ -106,15 +106,15 @@ static void columns_case(const struct mmg_case *c)
 
 /* --- pages ---------------------------------------------------------------------------- */
 
-static u64 stat_pages(const struct lab *lab, const char *what)
+static u64 stat_pages(const struct group *group, const char *what)
 {
 	char key[32];
 	u64 sum;
 
 	snprintf(key, sizeof(key), "inactive_%s", what);
-	sum = memcg_key(&lab->cg, "memory.stat", key);
+	sum = memcg_key(&group->cg, "memory.stat", key);
 	snprintf(key, sizeof(key), "active_%s", what);
-	sum += memcg_key(&lab->cg, "memory.stat", key);
+	sum += memcg_key(&group->cg, "memory.stat", key);
 	return sum / sysconf(_SC_PAGESIZE);
 }
 
@@ -143,7 +143,7 @@ static bool same_pages(const struct lru_gen_memcg *a, const struct lru_gen_memcg
  * Both files, generation by generation.  Pages in a CPU's batch may come onto the lists
  * between two reads: the long form counts when the short one is the same before and after.
  */
-static void compare_forms(struct stage *s)
+static void compare_forms(struct scenario *s)
 {
 	static struct lru_gen_memcg brief, full;
 	unsigned int i, g;
@@ -151,12 +151,12 @@ static void compare_forms(struct stage *s)
 
 	for (tries = 0; tries < FORM_TRIES; tries++) {
 		memcg_drain_lru();
-		lab_read(&s->lab, false);
-		brief = s->lab.info;
-		lab_read(&s->lab, true);
-		full = s->lab.info;
-		lab_read(&s->lab, false);
-		if (same_pages(&brief, &s->lab.info))
+		group_read(&s->group, false);
+		brief = s->group.info;
+		group_read(&s->group, true);
+		full = s->group.info;
+		group_read(&s->group, false);
+		if (same_pages(&brief, &s->group.info))
 			break;
 	}
 	if (tries == FORM_TRIES)
@@ -184,31 +184,31 @@ static void compare_forms(struct stage *s)
 
 static void pages_case(const struct mmg_case *c)
 {
-	static struct stage s;
+	static struct scenario s;
 	u64 anon, file, lag = BATCH * (1 + sysconf(_SC_NPROCESSORS_ONLN));
 	int round;
 
 	(void)c;
-	scene(&s, false);
+	set_up(&s, false);
 	for (round = 0; round < 3; round++) {
 		compare_forms(&s);
-		anon = lab_total(&s.lab, LRU_GEN_ANON);
-		file = lab_total(&s.lab, LRU_GEN_FILE);
+		anon = group_total(&s.group, LRU_GEN_ANON);
+		file = group_total(&s.group, LRU_GEN_FILE);
 		mmg_info("generations: %llu anonymous, %llu file; memory.stat: %llu, %llu; guest %zu",
 			 (unsigned long long)anon, (unsigned long long)file,
-			 (unsigned long long)stat_pages(&s.lab, "anon"),
-			 (unsigned long long)stat_pages(&s.lab, "file"), s.r.pages);
+			 (unsigned long long)stat_pages(&s.group, "anon"),
+			 (unsigned long long)stat_pages(&s.group, "file"), s.r.pages);
 		if (anon < s.r.pages || anon > s.r.pages + BATCH)
 			mmg_fail("the generations have %llu pages, the guest %zu",
 				 (unsigned long long)anon, s.r.pages);
-		if (!within(anon, stat_pages(&s.lab, "anon"), lag) ||
-		    !within(file, stat_pages(&s.lab, "file"), lag))
+		if (!within(anon, stat_pages(&s.group, "anon"), lag) ||
+		    !within(file, stat_pages(&s.group, "file"), lag))
 			mmg_fail("generations have %llu and %llu pages, memory.stat %llu and %llu",
 				 (unsigned long long)anon, (unsigned long long)file,
-				 (unsigned long long)stat_pages(&s.lab, "anon"),
-				 (unsigned long long)stat_pages(&s.lab, "file"));
-		stage_touch(&s, s.all, s.r.units / 2, false);
-		lab_age(&s.lab, true);
+				 (unsigned long long)stat_pages(&s.group, "anon"),
+				 (unsigned long long)stat_pages(&s.group, "file"));
+		scenario_touch(&s, s.all, s.r.units / 2, false);
+		group_age(&s.group, true);
 	}
 	mmg_pass("files and memory.stat agree through three agings: %llu pages, guest %zu",
 		 (unsigned long long)anon, s.r.pages);
@@ -220,24 +220,24 @@ struct walk {
 	long long total, young, found, added;
 };
 
-static void read_walk(struct stage *s, struct walk *w)
+static void read_walk(struct scenario *s, struct walk *w)
 {
-	lab_read(&s->lab, true);
-	w->total = lab_counter(&s->lab, WALK_TOTAL);
-	w->young = lab_counter(&s->lab, WALK_YOUNG);
-	w->found = lab_counter(&s->lab, WALK_FOUND);
-	w->added = lab_counter(&s->lab, WALK_ADDED);
+	group_read(&s->group, true);
+	w->total = group_counter(&s->group, WALK_TOTAL);
+	w->young = group_counter(&s->group, WALK_YOUNG);
+	w->found = group_counter(&s->group, WALK_FOUND);
+	w->added = group_counter(&s->group, WALK_ADDED);
 	if (w->young < 0)
 		mmg_skip("lru_gen_full shows no walk counters here (no page-table walk)");
 }
 
 /* Deltas around one aging */
-static void walk_once(struct stage *s, struct walk *d)
+static void walk_once(struct scenario *s, struct walk *d)
 {
 	struct walk a;
 
 	read_walk(s, &a);
-	lab_age(&s->lab, true);
+	group_age(&s->group, true);
 	read_walk(s, d);
 	d->total -= a.total;
 	d->young -= a.young;
@@ -248,7 +248,7 @@ static void walk_once(struct stage *s, struct walk *d)
 }
 
 /* Every other page is touched: dense enough for the filter, in each page table */
-static u32 *every_other(const struct stage *s, size_t *n)
+static u32 *every_other(const struct scenario *s, size_t *n)
 {
 	u32 *list = malloc(s->r.units * sizeof(*list));
 	size_t i;
@@ -261,18 +261,18 @@ static u32 *every_other(const struct stage *s, size_t *n)
 static void counters_case(const struct mmg_case *c)
 {
 	bool host = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	struct walk touched, idle;
 	long long tables, n;
 	size_t count;
 	u32 *list;
 
-	scene(&s, host);
+	set_up(&s, host);
 	tables = s.r.pages * s.r.page_size / HUGE_SIZE;
-	lab_age(&s.lab, true);
+	group_age(&s.group, true);
 	list = every_other(&s, &count);
 	n = count;
-	stage_touch(&s, list, count, false);
+	scenario_touch(&s, list, count, false);
 	walk_once(&s, &touched);
 	walk_once(&s, &idle);
 	mmg_metric("touched", n);
@@ -302,14 +302,14 @@ static void counters_case(const struct mmg_case *c)
 /* --- tiers -------------------------------------------------------------------------------- */
 
 /* Evicted (1) or refaulted (0) anonymous pages in the tiers of all older generations */
-static u64 tier_sum(struct stage *s, int which)
+static u64 tier_sum(struct scenario *s, int which)
 {
 	u64 sum = 0;
 	unsigned int i, g, t;
 
-	lab_read(&s->lab, true);
-	for (i = 0; i < s->lab.info.nr_nodes; i++) {
-		const struct lru_gen_node *node = &s->lab.info.node[i];
+	group_read(&s->group, true);
+	for (i = 0; i < s->group.info.nr_nodes; i++) {
+		const struct lru_gen_node *node = &s->group.info.node[i];
 
 		for (g = 0; g + 1 < node->nr_gens; g++) {
 			for (t = 0; t < node->gen[g].nr_tiers; t++) {
@@ -325,24 +325,24 @@ static u64 tier_sum(struct stage *s, int which)
 
 static void tiers_case(const struct mmg_case *c)
 {
-	static struct stage s;
+	static struct scenario s;
 	u64 evicted, refaulted, gone, back, stat;
 
 	(void)c;
-	scene(&s, true);
-	lab_age(&s.lab, true);
-	lab_age(&s.lab, true);
+	set_up(&s, true);
+	group_age(&s.group, true);
+	group_age(&s.group, true);
 	mmg_doing("reclaiming a quarter");
 	evicted = tier_sum(&s, 1);
 	refaulted = tier_sum(&s, 0);
-	stat = memcg_key(&s.lab.cg, "memory.stat", "workingset_refault_anon");
-	memcg_reclaim(&s.lab.cg, s.r.pages / 4 * s.r.page_size, NULL);
+	stat = memcg_key(&s.group.cg, "memory.stat", "workingset_refault_anon");
+	memcg_reclaim(&s.group.cg, s.r.pages / 4 * s.r.page_size, NULL);
 	gone = s.r.units - region_read(&s.r);
 	evicted = tier_sum(&s, 1) - evicted;
-	stage_touch(&s, s.all, s.r.units, false);
+	scenario_touch(&s, s.all, s.r.units, false);
 	back = region_read(&s.r) - (s.r.units - gone);
 	refaulted = tier_sum(&s, 0) - refaulted;
-	stat = memcg_key(&s.lab.cg, "memory.stat", "workingset_refault_anon") - stat;
+	stat = memcg_key(&s.group.cg, "memory.stat", "workingset_refault_anon") - stat;
 	mmg_metric("gone", gone);
 	mmg_metric("evicted", evicted);
 	mmg_metric("back", back);
@@ -382,20 +382,20 @@ static void ages_case(const struct mmg_case *c)
 {
 	const struct lru_gen_node *node;
 	double born[3], before, after, age;
-	static struct stage s;
+	static struct scenario s;
 	unsigned int i, g;
 
 	(void)c;
-	scene(&s, true);
+	set_up(&s, true);
 	for (i = 0; i < 3; i++) {
-		lab_age(&s.lab, true);
+		group_age(&s.group, true);
 		born[i] = now_ms();
 		usleep(NAP_MS * 1000);
 	}
 	before = now_ms();
-	lab_read(&s.lab, false);
+	group_read(&s.group, false);
 	after = now_ms();
-	node = &s.lab.info.node[0];
+	node = &s.group.info.node[0];
 	for (g = 1; g < node->nr_gens; g++) {
 		if (node->gen[g].age_ms > node->gen[g - 1].age_ms)
 			mmg_fail("generation %llu is older than the one before: %llu, %llu ms",
@@ -424,18 +424,18 @@ static void ages_case(const struct mmg_case *c)
 
 static void refused_case(const struct mmg_case *c)
 {
-	static struct stage s;
+	static struct scenario s;
 	unsigned long long id, seq;
 	char text[12][64];
 	int err, nid, i, n = 0;
 
 	(void)c;
-	scene(&s, true);
-	lab_age(&s.lab, true);
-	lab_read(&s.lab, false);
-	id = s.lab.id;
-	nid = s.lab.info.node[0].nid;
-	seq = lru_gen_max_seq(&s.lab.info.node[0]);
+	set_up(&s, true);
+	group_age(&s.group, true);
+	group_read(&s.group, false);
+	id = s.group.id;
+	nid = s.group.info.node[0].nid;
+	seq = lru_gen_max_seq(&s.group.info.node[0]);
 	snprintf(text[n++], 64, "junk");
 	snprintf(text[n++], 64, "+ %llu", id);
 	snprintf(text[n++], 64, "+ %llu %d", id, nid);
@@ -452,8 +452,8 @@ static void refused_case(const struct mmg_case *c)
 			mmg_fail("\"%s\": %s instead of EINVAL", text[i],
 				 err ? strerror(-err) : "0");
 	}
-	lab_read(&s.lab, false);
-	if (lru_gen_max_seq(&s.lab.info.node[0]) != seq || region_read(&s.r) != s.r.units)
+	group_read(&s.group, false);
+	if (lru_gen_max_seq(&s.group.info.node[0]) != seq || region_read(&s.r) != s.r.units)
 		mmg_fail("a command that was refused aged or evicted");
 	mmg_pass("%d malformed commands were refused with EINVAL and did nothing", n);
 }
@@ -476,7 +476,7 @@ static const struct mmg_test test = {
 	.name = "kvm/stats_format",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

@@ -22,7 +22,8 @@
  * How it could mislead: a switch that does not happen harms nothing (the file is read
  * back); memory.stat lags by a batch a CPU (allowed for).
  */
-#include "vm.h"
+#include "scenario.h"
+#include "worker.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -39,14 +40,14 @@ static size_t bytes_now(void)
 	return mmg_opts.mem_bytes / 8;
 }
 
-static void scene(struct stage *s, const char *name)
+static void set_up(struct scenario *s, const char *name)
 {
-	struct stage_opts o = { .name = name, .bytes = bytes_now() };
+	struct scenario_opts o = { .name = name, .bytes = bytes_now() };
 
 	guest_require();
-	lab_require(2 * bytes_now());
-	stage_create(s, &o);
-	stage_populate(s);
+	mglru_require(2 * bytes_now());
+	scenario_create(s, &o);
+	scenario_populate(s);
 }
 
 static void switch_to(bool on)
@@ -70,19 +71,19 @@ static u64 lag(void)
 	return BATCH * (1 + sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-static u64 listed(const struct lab *lab)
+static u64 listed(const struct group *group)
 {
-	return (memcg_key(&lab->cg, "memory.stat", "inactive_anon") +
-		memcg_key(&lab->cg, "memory.stat", "active_anon")) / sysconf(_SC_PAGESIZE);
+	return (memcg_key(&group->cg, "memory.stat", "inactive_anon") +
+		memcg_key(&group->cg, "memory.stat", "active_anon")) / sysconf(_SC_PAGESIZE);
 }
 
-static u64 in_generations(struct stage *s)
+static u64 in_generations(struct scenario *s)
 {
-	lab_read(&s->lab, false);
-	return lab_total(&s->lab, LRU_GEN_ANON);
+	group_read(&s->group, false);
+	return group_total(&s->group, LRU_GEN_ANON);
 }
 
-static void check_words(struct stage *s, const char *when)
+static void check_words(struct scenario *s, const char *when)
 {
 	u64 first = 0, bad = guest_pattern(&s->guest, 0, OP_CHECK, s->all, s->r.units, KEY);
 
@@ -110,7 +111,7 @@ static void bits_case(const struct mmg_case *c)
 	size_t i;
 
 	(void)c;
-	lab_require(0);
+	mglru_require(0);
 	mmg_write_setting(LRU_GEN_ENABLED, "y");
 	has = lru_gen_enabled();
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -135,19 +136,19 @@ static void bits_case(const struct mmg_case *c)
 
 static void pages_case(const struct mmg_case *c)
 {
-	static struct stage s;
+	static struct scenario s;
 	u64 before, now;
 	int i;
 
 	(void)c;
-	scene(&s, "idle");
+	set_up(&s, "idle");
 	guest_pattern(&s.guest, 0, OP_FILL, s.all, s.r.units, KEY);
 	memcg_drain_lru();
 	before = in_generations(&s);
 	for (i = 0; i < SWITCHES; i++) {
 		mmg_doing("switch %d", i);
 		switch_to(false);
-		now = listed(&s.lab);
+		now = listed(&s.group);
 		if (!within(now, before, lag()))
 			mmg_fail("off: %llu pages on the classic lists, %llu in generations before",
 				 (unsigned long long)now, (unsigned long long)before);
@@ -172,21 +173,21 @@ static void pages_case(const struct mmg_case *c)
 /* --- the order afterwards ------------------------------------------------------------------ */
 
 /* Share of the hot half among what reclaim of the cold half less 1/8 took, in percent */
-static unsigned int hot_share(struct stage *s, const u8 *label)
+static unsigned int hot_share(struct scenario *s, const u8 *label)
 {
 	size_t n, i, hot = 0, cold = 0;
 	u32 *list = list_where(label, s->r.units, 0, &n);
 	int round;
 
-	stage_touch(s, s->all, s->r.units, true);
+	scenario_touch(s, s->all, s->r.units, true);
 	memcg_drain_lru();
-	lab_age(&s->lab, true);
+	group_age(&s->group, true);
 	for (round = 0; round < 2; round++) {
-		stage_touch(s, list, n, false);
-		lab_age(&s->lab, true);
+		scenario_touch(s, list, n, false);
+		group_age(&s->group, true);
 	}
 	free(list);
-	memcg_reclaim(&s->lab.cg, n * 7 / 8 * s->r.page_size, NULL);
+	memcg_reclaim(&s->group.cg, n * 7 / 8 * s->r.page_size, NULL);
 	region_read(&s->r);
 	for (i = 0; i < s->r.units; i++) {
 		if (!s->r.present[i])
@@ -200,13 +201,13 @@ static unsigned int hot_share(struct stage *s, const u8 *label)
 
 static void order_case(const struct mmg_case *c)
 {
-	static struct stage s;
+	static struct scenario s;
 	unsigned int before, after;
 	u8 *label;
 	int i;
 
 	(void)c;
-	scene(&s, "order");
+	set_up(&s, "order");
 	label = calloc(1, s.r.units);
 	label_stratified(label, s.all, s.r.units, 2, mmg_opts.seed);
 	before = hot_share(&s, label);
@@ -227,7 +228,7 @@ static void order_case(const struct mmg_case *c)
 /* --- under load ------------------------------------------------------------------------------ */
 
 struct load {
-	struct stage *s;
+	struct scenario *s;
 	int stop;
 	u64 rounds;
 	u64 bad;
@@ -243,7 +244,7 @@ static void *reclaim_load(void *arg)
 	struct load *l = arg;
 
 	while (!stopped(l)) {
-		memcg_reclaim(&l->s->lab.cg, l->s->r.pages / 8 * l->s->r.page_size, NULL);
+		memcg_reclaim(&l->s->group.cg, l->s->r.pages / 8 * l->s->r.page_size, NULL);
 		l->rounds++;
 		usleep(5000);
 	}
@@ -272,13 +273,13 @@ static void start(pthread_t *t, void *(*fn)(void *arg), struct load *l)
 static void load_case(const struct mmg_case *c)
 {
 	struct load vcpu = { }, reclaim = { };
-	static struct stage s;
+	static struct scenario s;
 	pthread_t a, b;
 	u64 kills, total;
 	int i;
 
 	(void)c;
-	scene(&s, "load");
+	set_up(&s, "load");
 	guest_pattern(&s.guest, 0, OP_FILL, s.all, s.r.units, KEY);
 	vcpu.s = &s;
 	reclaim.s = &s;
@@ -299,7 +300,7 @@ static void load_case(const struct mmg_case *c)
 	if (vcpu.bad)
 		mmg_fail("the guest read %llu wrong words while the lists were switched",
 			 (unsigned long long)vcpu.bad);
-	kills = memcg_key(&s.lab.cg, "memory.events", "oom_kill");
+	kills = memcg_key(&s.group.cg, "memory.events", "oom_kill");
 	if (kills)
 		mmg_fail("%llu OOM kills without a limit", (unsigned long long)kills);
 	if (!vcpu.rounds || !reclaim.rounds)
@@ -318,24 +319,24 @@ static void load_case(const struct mmg_case *c)
 
 static void off_case(const struct mmg_case *c)
 {
-	static struct stage s;
+	static struct scenario s;
 	u64 asked, gone;
 	int err;
 
 	(void)c;
-	scene(&s, "off");
+	set_up(&s, "off");
 	guest_pattern(&s.guest, 0, OP_FILL, s.all, s.r.units, KEY);
 	switch_to(false);
 	/*
 	 * The classic lists deactivate by counters that may be 2 s old (kernels with
 	 * mem_cgroup_flush_stats_ratelimited()): reading memory.stat brings them up to date.
 	 */
-	if (!within(listed(&s.lab), s.r.pages, lag()))
+	if (!within(listed(&s.group), s.r.pages, lag()))
 		mmg_fail("off: %llu pages on the classic lists, the guest has %zu",
-			 (unsigned long long)listed(&s.lab), s.r.pages);
+			 (unsigned long long)listed(&s.group), s.r.pages);
 	asked = s.r.pages / 2;
 	mmg_doing("reclaiming with the classic lists");
-	err = memcg_reclaim(&s.lab.cg, asked * s.r.page_size, NULL);
+	err = memcg_reclaim(&s.group.cg, asked * s.r.page_size, NULL);
 	gone = s.r.units - region_read(&s.r);
 	mmg_metric("gone", gone);
 	if (err && (err != -EAGAIN || gone >= asked))
@@ -394,7 +395,7 @@ enum limited_cmd { L_START, L_WORK };
 
 struct limited {
 	struct memcg cg;
-	struct stage s;
+	struct scenario s;
 	int *stop;
 };
 
@@ -411,11 +412,11 @@ static u64 limited_fn(void *state, int cmd, u64 arg)
 		l->s.all = list_all(l->s.r.units, 0);
 		guest_set_memory(&l->s.guest, &l->s.r, 1, 0);
 		memcg_enter(&l->cg, 0);
-		stage_touch(&l->s, l->s.all, l->s.r.units, true);
+		scenario_touch(&l->s, l->s.all, l->s.r.units, true);
 		return l->s.r.units;
 	case L_WORK:
 		while (!__atomic_load_n(l->stop, __ATOMIC_RELAXED)) {
-			stage_touch(&l->s, l->s.all, l->s.r.units, true);
+			scenario_touch(&l->s, l->s.all, l->s.r.units, true);
 			rounds++;
 		}
 	}
@@ -432,7 +433,7 @@ static void limit_case(const struct mmg_case *c)
 
 	(void)c;
 	guest_require();
-	lab_require(2 * bytes);
+	mglru_require(2 * bytes);
 	skip_unless_fixed();
 	l.stop = mmap(NULL, getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);
@@ -479,7 +480,7 @@ static const struct mmg_test test = {
 	.name = "kvm/toggle",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

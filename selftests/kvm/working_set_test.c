@@ -21,7 +21,7 @@
  * How it could mislead: huge pages count whole; the process has a few pages of its own
  * in the group (a batch is allowed for).
  */
-#include "vm.h"
+#include "scenario.h"
 
 #include <stdlib.h>
 
@@ -47,32 +47,32 @@ static size_t bytes_of(const struct params *p)
 	return p->backing == BACK_THP ? 40 * HUGE_SIZE : mmg_opts.mem_bytes / 2;
 }
 
-static void scene(struct stage *s, const struct params *p, const char *name)
+static void set_up(struct scenario *s, const struct params *p, const char *name)
 {
-	struct stage_opts o = {
+	struct scenario_opts o = {
 		.name = name, .backing = p->backing, .host = p->host,
 		.bytes = bytes_of(p), .vcpus = p->vcpus,
 	};
 
 	if (!p->host)
 		guest_require();
-	lab_require(bytes_of(p));
-	stage_create(s, &o);
-	stage_populate(s);
-	lab_age(&s->lab, true);
-	lab_age(&s->lab, true);
+	mglru_require(bytes_of(p));
+	scenario_create(s, &o);
+	scenario_populate(s);
+	group_age(&s->group, true);
+	group_age(&s->group, true);
 }
 
 /* One period: the set is cycled through twice, then aged.  Returns the estimate in pages. */
-static u64 period(struct stage *s, const u32 *order, size_t n)
+static u64 period(struct scenario *s, const u32 *order, size_t n)
 {
-	int type = stage_type(s);
+	int type = scenario_type(s);
 
-	stage_touch(s, order, n, false);
-	stage_touch(s, order, n, true);
-	lab_age(&s->lab, true);
-	lab_read(&s->lab, false);
-	return lab_pages(&s->lab, 0, type) + lab_pages(&s->lab, 1, type);
+	scenario_touch(s, order, n, false);
+	scenario_touch(s, order, n, true);
+	group_age(&s->group, true);
+	group_read(&s->group, false);
+	return group_pages(&s->group, 0, type) + group_pages(&s->group, 1, type);
 }
 
 static bool close_to(u64 estimate, u64 truth)
@@ -83,9 +83,9 @@ static bool close_to(u64 estimate, u64 truth)
 }
 
 /* Neither do pages get lost on the way nor do they come from nowhere */
-static void check_total(const struct stage *s, u64 at_first, unsigned int percent)
+static void check_total(const struct scenario *s, u64 at_first, unsigned int percent)
 {
-	u64 total = lab_total(&s->lab, stage_type(s));
+	u64 total = group_total(&s->group, scenario_type(s));
 
 	if (total > at_first + BATCH || total + BATCH < at_first)
 		mmg_fail("at %u %% the generations have %llu pages in all, %llu at first", percent,
@@ -95,15 +95,15 @@ static void check_total(const struct stage *s, u64 at_first, unsigned int percen
 static void follow_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	char said[256] = "";
 	u64 truth, estimate, worst = 0, off, at_first;
 	size_t i, n, len = 0;
 	u32 *order;
 
-	scene(&s, p, "working_set");
-	lab_read(&s.lab, false);
-	at_first = lab_total(&s.lab, stage_type(&s));
+	set_up(&s, p, "working_set");
+	group_read(&s.group, false);
+	at_first = group_total(&s.group, scenario_type(&s));
 	for (i = 0; i < ARRAY_SIZE(phases); i++) {
 		mmg_doing("working set of %u %%", phases[i].percent);
 		order = list_all(s.r.units, mmg_opts.seed + phases[i].seed);
@@ -111,7 +111,7 @@ static void follow_case(const struct mmg_case *c)
 		truth = n * s.r.unit;
 		estimate = period(&s, order, n);
 		free(order);
-		lab_log(&s.lab, i);
+		group_log(&s.group, i);
 		off = estimate > truth ? estimate - truth : truth - estimate;
 		worst = off > worst ? off : worst;
 		len += snprintf(said + len, sizeof(said) - len, "%s%llu/%llu", i ? " " : "",
@@ -129,12 +129,12 @@ static void follow_case(const struct mmg_case *c)
 static void control_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	u64 estimate, truth;
 	u32 *order;
 
-	scene(&s, p, "control");
-	lab_set_walk(false);
+	set_up(&s, p, "control");
+	mglru_set_walk(false);
 	order = list_all(s.r.units, mmg_opts.seed);
 	truth = s.r.units / 2;
 	period(&s, order, truth);
@@ -168,7 +168,7 @@ static const struct mmg_test test = {
 	.name = "kvm/working_set",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

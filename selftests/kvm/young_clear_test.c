@@ -21,7 +21,7 @@
  * How it could mislead: the counters are of the group's all pages, a batch is
  * allowed for what the process itself has; a trace with lost events is broken.
  */
-#include "vm.h"
+#include "scenario.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -41,20 +41,20 @@ static size_t bytes_of(const struct params *p)
 	return p->backing == BACK_THP ? 16 * HUGE_SIZE : mmg_opts.mem_bytes / 4;
 }
 
-static void scene(struct stage *s, const struct params *p)
+static void set_up(struct scenario *s, const struct params *p)
 {
-	struct stage_opts o = {
+	struct scenario_opts o = {
 		.name = "young", .backing = p->backing, .host = p->host, .bytes = bytes_of(p),
 	};
 
 	if (!p->host)
 		guest_require();
-	lab_require(0);
-	stage_create(s, &o);
-	stage_populate(s);
+	mglru_require(0);
+	scenario_create(s, &o);
+	scenario_populate(s);
 }
 
-static u32 *half_of(const struct stage *s, size_t *n)
+static u32 *half_of(const struct scenario *s, size_t *n)
 {
 	u8 *label = calloc(1, s->r.units);
 	u32 *list;
@@ -68,32 +68,32 @@ static u32 *half_of(const struct stage *s, size_t *n)
 /* --- walk counters ------------------------------------------------------------------- */
 
 /* Young entries that one aging counts */
-static long long young_in_walk(struct stage *s)
+static long long young_in_walk(struct scenario *s)
 {
 	long long before;
 
-	lab_read(&s->lab, true);
-	before = lab_counter(&s->lab, WALK_YOUNG);
+	group_read(&s->group, true);
+	before = group_counter(&s->group, WALK_YOUNG);
 	if (before < 0)
 		mmg_skip("lru_gen_full shows no walk counters here (no page-table walk)");
-	lab_age(&s->lab, true);
-	lab_read(&s->lab, true);
-	return lab_counter(&s->lab, WALK_YOUNG) - before;
+	group_age(&s->group, true);
+	group_read(&s->group, true);
+	return group_counter(&s->group, WALK_YOUNG) - before;
 }
 
 static void counter_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
 	const char *who = p->host ? "host" : "guest";
-	static struct stage s;
+	static struct scenario s;
 	long long all, half, none;
 	size_t n;
 	u32 *list;
 
-	scene(&s, p);
+	set_up(&s, p);
 	list = half_of(&s, &n);
 	all = young_in_walk(&s);
-	stage_touch(&s, list, n, false);
+	scenario_touch(&s, list, n, false);
 	half = young_in_walk(&s);
 	none = young_in_walk(&s);
 	mmg_metric("units", s.r.units);
@@ -151,7 +151,7 @@ static struct coverage read_coverage(const struct region *r, char *text)
 	return c;
 }
 
-static struct coverage traced_aging(struct stage *s)
+static struct coverage traced_aging(struct scenario *s)
 {
 	struct coverage c;
 	char *text;
@@ -159,7 +159,7 @@ static struct coverage traced_aging(struct stage *s)
 
 	if (err)
 		mmg_skip("tracing kvm_age_hva: %s", strerror(-err));
-	lab_age(&s->lab, true);
+	group_age(&s->group, true);
 	text = trace_stop();
 	if (!text)
 		mmg_broken("reading the trace: %s", strerror(errno));
@@ -173,16 +173,16 @@ static struct coverage traced_aging(struct stage *s)
 static void trace_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	static struct stage s;
+	static struct scenario s;
 	struct coverage first, second;
 	size_t n;
 	u32 *list;
 
 	if (!trace_has("kvm/kvm_age_hva"))
 		mmg_skip("no tracepoint kvm:kvm_age_hva: mount tracefs, CONFIG_TRACING");
-	scene(&s, p);
+	set_up(&s, p);
 	list = half_of(&s, &n);
-	stage_touch(&s, list, n, false);
+	scenario_touch(&s, list, n, false);
 	first = traced_aging(&s);
 	second = traced_aging(&s);
 	mmg_metric("pages", s.r.pages);
@@ -264,13 +264,13 @@ static void idle_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
 	int fd = open(IDLE_BITMAP, O_RDWR | O_CLOEXEC);
-	static struct stage s;
+	static struct scenario s;
 	size_t n, idle, again, unseen;
 	u32 *list;
 
 	if (fd < 0)
 		mmg_skip("%s: %s: needs CONFIG_IDLE_PAGE_TRACKING", IDLE_BITMAP, strerror(errno));
-	scene(&s, p);
+	set_up(&s, p);
 	list = half_of(&s, &n);
 	mark_idle(&s.r, fd);
 	again = count_idle(&s.r, fd, &unseen);
@@ -278,7 +278,7 @@ static void idle_case(const struct mmg_case *c)
 	if (again + unseen + BATCH < s.r.units)
 		mmg_fail("%zu of %zu pages are idle right after they were marked", again,
 			 s.r.units);
-	stage_touch(&s, list, n, false);
+	scenario_touch(&s, list, n, false);
 	idle = count_idle(&s.r, fd, &unseen);
 	mmg_metric("idle_after", idle);
 	mmg_metric("idle_unseen", unseen);
@@ -308,7 +308,7 @@ static const struct mmg_test test = {
 	.name = "kvm/young_clear",
 	.cases = cases,
 	.nr_cases = ARRAY_SIZE(cases),
-	.settings = lab_settings,
+	.settings = mglru_settings,
 };
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@
  * one compilation; results are kept under the hash of all that went into them.
  */
 #include "pkg.h"
+#include "unbuilt.h"
 #include "arch.h"
 
 #include <errno.h>
@@ -27,12 +28,14 @@
  * @real_out:	the same folder under its own name
  * @links:	folder of links for names with spaces, or NULL
  * @complaint:	first line of make's output that names an error
+ * @unbuilt:	what make said of each target, in the second try that goes on
  */
 struct building {
 	const struct kernel *k;
 	const char *cross;
 	char *out, *src, *real_out, *links;
 	char *complaint;
+	struct unbuilt *unbuilt;
 };
 
 /* ---- what goes into the hash ---- */
@@ -181,6 +184,8 @@ static void on_make_line(const char *line, void *data)
 	if (!b->complaint && (strstr(line, "error:") || strstr(line, "cannot find") ||
 			      strstr(line, "***")))
 		b->complaint = g_strdup(line);
+	if (b->unbuilt)
+		unbuilt_line(b->unbuilt, b->out, line);
 	show = g_strstrip(g_strdup(line));
 	status_progress("%.60s", show);
 	g_free(show);
@@ -196,7 +201,9 @@ static bool make(struct building *b, const char *folder, const char *log, GError
 	arch = g_strconcat("ARCH=", b->k->arch, NULL);
 	cross = g_strconcat("CROSS_COMPILE=", b->cross, NULL);
 	jobs = g_strdup_printf("-j%u", g_get_num_processors());
-	const char *const argv[] = { "make", "-C", dir, jobs, src, out, arch, cross, "all", NULL };
+	/* -k: go on without what fails, with the output of each target in one piece */
+	const char *const argv[] = { "make", "-C", dir, jobs, src, out, arch, cross, "all",
+				     b->unbuilt ? "-kOtarget" : NULL, NULL };
 	const char *const env[] = { "MAKEFLAGS=", "LC_ALL=C", NULL };
 	const struct mmg_cmd cmd = { .what = "building the selftests", .argv = argv, .env = env,
 				     .log = log, .line = on_make_line, .data = b };
@@ -243,23 +250,6 @@ static bool avoid_spaces(struct building *b, GError **err)
 	return true;
 }
 
-static bool run_makes(struct building *b, GError **err)
-{
-	char *log = g_build_filename(b->real_out, "build.log", NULL);
-	bool ok;
-
-	status_set("building the tests for %s (%s)", b->k->arch,
-		   b->k->ksrc_name ? b->k->ksrc_name : "no kernel source");
-	unlink(log);
-	ok = avoid_spaces(b, err) && make(b, "guest", log, err) && make(b, "selftests", log, err);
-	if (b->links)
-		mmg_rmtree(b->links);
-	g_free(log);
-	return ok;
-}
-
-/* ---- the result ---- */
-
 static bool is_program(const char *path)
 {
 	struct stat st;
@@ -275,6 +265,115 @@ static bool is_program(const char *path)
 		fclose(f);
 	return elf;
 }
+
+/* Programs of the families in @b->real_out: all are removed, or only counted */
+static int count_programs(const struct building *b, bool remove)
+{
+	GPtrArray *files = g_ptr_array_new_with_free_func(g_free);
+	int n = 0;
+	guint i;
+
+	list_files(b->real_out, files);
+	for (i = 0; i < files->len; i++) {
+		const char *rel = (char *)files->pdata[i] + strlen(b->real_out) + 1;
+
+		if (!strchr(rel, '/') || !is_program(files->pdata[i]))
+			continue;
+		n++;
+		if (remove)
+			unlink(files->pdata[i]);
+	}
+	g_ptr_array_unref(files);
+	return n;
+}
+
+/*
+ * The tests that have a source and no program, with the reasons.  NULL where one
+ * failed for something that is not in the source: that may go well next time.
+ */
+static json_t *list_unbuilt(const struct building *b)
+{
+	char *top = mmg_root_path("selftests", NULL);
+	GPtrArray *files = g_ptr_array_new_with_free_func(g_free);
+	json_t *tests = json_object();
+	guint i;
+
+	list_files(top, files);
+	for (i = 0; tests && i < files->len; i++) {
+		const char *rel = (char *)files->pdata[i] + strlen(top) + 1, *why;
+		char *name, *prog;
+
+		if (!g_str_has_suffix(rel, "_test.c") || !strchr(rel, '/'))
+			continue;
+		name = g_strndup(rel, strlen(rel) - strlen("_test.c"));
+		prog = g_strdup_printf("%s/%s_test", b->real_out, name);
+		why = unbuilt_why(b->unbuilt, name);
+		if (!is_program(prog) && why && unbuilt_is_diagnosis(why))
+			json_object_set_new(tests, name, json_string(why));
+		else if (!is_program(prog))
+			g_clear_pointer(&tests, json_decref);
+		g_free(prog);
+		g_free(name);
+	}
+	g_ptr_array_unref(files);
+	g_free(top);
+	return tests;
+}
+
+/*
+ * make failed: once more, going on without what fails.  Programs from before are
+ * removed, since one whose objects fail would stay as it was.  True where some test was
+ * built and each other one is accounted for; their reasons are in @to.  @e is the error of the first try.
+ */
+static bool make_the_rest(struct building *b, const char *log, const char *to, GError *e)
+{
+	json_t *tests = NULL;
+	bool ok;
+
+	count_programs(b, true);
+	b->unbuilt = unbuilt_new();
+	ok = make(b, "selftests", log, NULL);
+	if (!ok && !mmg_interrupted() && count_programs(b, false))
+		tests = list_unbuilt(b);
+	if (tests && json_object_size(tests)) {
+		const char *name;
+		json_t *why;
+
+		json_object_foreach(tests, name, why)
+			status_note("%s does not build on %s: %s", name, b->k->ksrc_name,
+				    json_string_value(why));
+		ok = unbuilt_save(to, tests, NULL);
+	}
+	json_decref(tests);
+	if (!ok)
+		status_debug("%s", e->message);
+	return ok;
+}
+
+static bool run_makes(struct building *b, const char *to, GError **err)
+{
+	char *log = g_build_filename(b->real_out, "build.log", NULL);
+	GError *e = NULL;
+	bool ok;
+
+	status_set("building the tests for %s (%s)", b->k->arch,
+		   b->k->ksrc_name ? b->k->ksrc_name : "no kernel source");
+	unlink(log);
+	ok = avoid_spaces(b, err) && make(b, "guest", log, err);
+	if (ok && !make(b, "selftests", log, &e)) {
+		ok = e->code == MMG_EXIT_BROKEN && make_the_rest(b, log, to, e);
+		if (ok)
+			g_clear_error(&e);
+		else
+			g_propagate_error(err, e);
+	}
+	if (b->links)
+		mmg_rmtree(b->links);
+	g_free(log);
+	return ok;
+}
+
+/* ---- the result ---- */
 
 /* The program without its debug information: three quarters less to load into each VM */
 static bool take_program(const struct building *b, const char *from, const char *to, GError **err)
@@ -329,7 +428,7 @@ static bool fill_selftests(const char *dir, void *data, GError **err)
 	g_free(lock);
 	if (fd < 0)
 		return false;
-	ok = mmg_mkdirs(b->real_out, err) && run_makes(b, err) && take_programs(b, dir, err);
+	ok = mmg_mkdirs(b->real_out, err) && run_makes(b, dir, err) && take_programs(b, dir, err);
 	if (ok) {
 		char *note = g_build_filename(dir, "objects", NULL);
 
@@ -403,7 +502,8 @@ static bool make_keys(struct building *b, char **key, GError **err)
  * @k:		its arch and ksrc count
  *
  * Returns the folder with kvm/<test>_test, mm/<test>_test, ... and init,
- * g_free() it; NULL with *@err (broken: the first thing the compiler said).
+ * g_free() it; NULL with *@err (broken: the first thing the compiler said) where PID 1 or all
+ * of the tests do not build.  Tests that do not build while others do: unbuilt_load().
  */
 char *selftests_build(const struct cli *cli, const struct kernel *k, GError **err)
 {
@@ -427,5 +527,6 @@ char *selftests_build(const struct cli *cli, const struct kernel *k, GError **er
 	g_free(b.real_out);
 	g_free(b.links);
 	g_free(b.complaint);
+	unbuilt_free(b.unbuilt);
 	return dir;
 }

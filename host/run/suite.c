@@ -4,6 +4,7 @@
  * put into one run.json.
  */
 #include "suite.h"
+#include "unbuilt.h"
 
 #include <glib-unix.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@
 struct boot {
 	struct suite_run *run;
 	int kernel, repeat;
-	const struct boot_plan *plan;
+	const struct boot_plan *plan;	/* the tests that were built for this kernel */
+	const struct boot_plan *whole;	/* and all that were asked for */
 	struct vm *vm;
 	char *dir, *sub, *initramfs_sha;
 	bool done;
@@ -31,6 +33,8 @@ struct suite_run {
 	char *dir;
 	GPtrArray *plan;		/* struct boot_plan * */
 	GPtrArray *built;		/* by kernel: folder of the built selftests */
+	GPtrArray *unbuilt;		/* by kernel: test -> why it does not build */
+	GPtrArray *parts;		/* plans without these */
 	GPtrArray *accels;		/* by kernel */
 	GPtrArray *boots;
 	guint next;
@@ -188,6 +192,53 @@ static void rest_of_boot(struct boot *b, int index, const char *result, const ch
 	}
 }
 
+static void part_free(gpointer p)
+{
+	struct boot_plan *part = p;
+
+	g_ptr_array_unref(part->tests);
+	g_free(part);
+}
+
+/* @plan without the tests that do not build for kernel @nr; itself where all do */
+static const struct boot_plan *built_part(struct suite_run *r, const struct boot_plan *plan, int nr)
+{
+	const json_t *unbuilt = r->unbuilt->pdata[nr];
+	struct boot_plan *part;
+	guint i;
+
+	if (!json_object_size(unbuilt))
+		return plan;
+	part = g_new0(struct boot_plan, 1);
+	part->machine = plan->machine;
+	part->tests = g_ptr_array_new();
+	for (i = 0; i < plan->tests->len; i++)
+		if (!json_object_get(unbuilt, ((struct planned *)plan->tests->pdata[i])->test->name))
+			g_ptr_array_add(part->tests, plan->tests->pdata[i]);
+	g_ptr_array_add(r->parts, part);
+	return part;
+}
+
+/* A test that does not build is broken by itself, with the compiler's line */
+static void add_unbuilt(struct suite_run *r, const struct boot_plan *plan, int nr, int boot,
+			const char *machine, int repeat)
+{
+	const struct kernel *k = r->s->kernels->pdata[nr];
+	guint i;
+
+	for (i = 0; i < plan->tests->len; i++) {
+		const char *name = ((struct planned *)plan->tests->pdata[i])->test->name;
+		const char *line = json_string_value(json_object_get(r->unbuilt->pdata[nr], name));
+		char *why;
+
+		if (!line)
+			continue;
+		why = g_strdup_printf("it does not build on %s: %s", k->ksrc_name ?: k->label, line);
+		run_add_case(r->json, name, nr, boot, machine, repeat, "broken", why);
+		g_free(why);
+	}
+}
+
 /* The command line as run @repeat sees it, with a seed of its own; --repeat would else only show one draw */
 static struct cli cli_of_run(const struct suite *s, int repeat)
 {
@@ -318,6 +369,7 @@ static void take_results(struct boot *b)
 		place_case(c, b->kernel, index, b->plan->machine->name, b->repeat);
 		json_array_append(json_object_get(r->json, "cases"), c);
 	}
+	add_unbuilt(r, b->whole, b->kernel, index, b->plan->machine->name, b->repeat);
 	if (!wanted && strcmp(vm->state, "interrupted")) {
 		char *why = g_strdup_printf("not run: %s", whole ? "the VM's plan did not name it" : vm->reason);
 
@@ -460,6 +512,7 @@ static bool boot_refused(struct boot *b, const char *result, const char *reason)
 					       "repeat", b->repeat, "dir", "", "state", "refused",
 					       "reason", reason, "complete", 0, "duration_s", 0.0,
 					       "splats", "artifacts"));
+	add_unbuilt(b->run, b->whole, b->kernel, index, b->plan->machine->name, b->repeat);
 	rest_of_boot(b, index, result, reason);
 	b->done = true;
 	b->run->finished++;
@@ -474,6 +527,8 @@ static bool said_without_boot(struct boot *b)
 	const struct kernel *k = b->run->s->kernels->pdata[b->kernel];
 	size_t i;
 
+	if (!b->plan->tests->len)
+		return boot_refused(b, "broken", "no test of this boot builds for this kernel");
 	if (!machine_has_arch(b->plan->machine, k->arch)) {
 		char *why = g_strdup_printf("machine %s cannot exist on %s", b->plan->machine->name, k->arch);
 
@@ -535,6 +590,31 @@ static void start_some(struct suite_run *r)
 	}
 }
 
+/* The tests of all machines on the host's own: once each, and without those that do not build */
+static bool host_boot(struct suite_run *r, const struct cli *cli, int nr, int repeat, GError **err)
+{
+	GPtrArray *parts = g_ptr_array_new();
+	GHashTable *seen = g_hash_table_new(g_str_hash, g_str_equal);
+	struct boot_plan all = { .tests = g_ptr_array_new() };
+	bool ok;
+	guint m, t;
+
+	for (m = 0; m < r->plan->len; m++) {
+		const struct boot_plan *plan = r->plan->pdata[m];
+
+		g_ptr_array_add(parts, (void *)built_part(r, plan, nr));
+		for (t = 0; t < plan->tests->len; t++)
+			if (g_hash_table_add(seen, ((struct planned *)plan->tests->pdata[t])->test->name))
+				g_ptr_array_add(all.tests, plan->tests->pdata[t]);
+	}
+	ok = host_run(r->json, cli, nr, parts, r->built->pdata[nr], r->dir, repeat, err);
+	add_unbuilt(r, &all, nr, json_array_size(json_object_get(r->json, "boots")) - 1, "host", repeat);
+	g_ptr_array_unref(all.tests);
+	g_hash_table_unref(seen);
+	g_ptr_array_unref(parts);
+	return ok;
+}
+
 static bool host_boots(struct suite_run *r, GError **err)
 {
 	int i, n;
@@ -543,8 +623,7 @@ static bool host_boots(struct suite_run *r, GError **err)
 		const struct cli cli = cli_of_run(r->s, n);
 
 		for (i = 0; i < (int)r->s->kernels->len; i++)
-			if (((struct kernel *)r->s->kernels->pdata[i])->host &&
-			    !host_run(r->json, &cli, i, r->plan, r->built->pdata[i], r->dir, n, err))
+			if (((struct kernel *)r->s->kernels->pdata[i])->host && !host_boot(r, &cli, i, n, err))
 				return false;
 	}
 	return true;
@@ -567,7 +646,8 @@ static void make_boots(struct suite_run *r)
 				b->run = r;
 				b->kernel = i;
 				b->repeat = n;
-				b->plan = r->plan->pdata[m];
+				b->whole = r->plan->pdata[m];
+				b->plan = built_part(r, b->whole, i);
 				r->tests_total += b->plan->tests->len;
 				g_ptr_array_add(r->boots, b);
 			}
@@ -628,6 +708,11 @@ static void boot_free(gpointer p)
 	g_free(b);
 }
 
+static void json_unref(gpointer j)
+{
+	json_decref(j);
+}
+
 static void accel_unref(gpointer a)
 {
 	accel_free(a);
@@ -657,6 +742,7 @@ static bool get_ready(struct suite_run *r, GError **err)
 		if (!built)
 			return false;
 		g_ptr_array_add(r->built, built);
+		g_ptr_array_add(r->unbuilt, unbuilt_load(built));
 	}
 	return true;
 }
@@ -684,6 +770,8 @@ json_t *suite_run(const struct suite *s, char **dir, GError **err)
 	*dir = NULL;
 	r.boots = g_ptr_array_new_with_free_func(boot_free);
 	r.built = g_ptr_array_new_with_free_func(g_free);
+	r.unbuilt = g_ptr_array_new_with_free_func(json_unref);
+	r.parts = g_ptr_array_new_with_free_func(part_free);
 	r.accels = g_ptr_array_new_with_free_func(accel_unref);
 	if (!catalog)
 		goto out;
@@ -718,6 +806,8 @@ out:
 	json_decref(r.json);
 	g_ptr_array_unref(r.boots);
 	g_ptr_array_unref(r.built);
+	g_ptr_array_unref(r.unbuilt);
+	g_ptr_array_unref(r.parts);
 	g_ptr_array_unref(r.accels);
 	if (r.plan)
 		g_ptr_array_unref(r.plan);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/base/arch.c host/build/selftests.c host/kernel/kernel.c host/source/ksrc.c host/kernel/image.c host/debian/apt.c host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/util.c host/base/status.c
+// unit-sources: host/base/arch.c host/build/selftests.c host/build/unbuilt.c host/kernel/kernel.c host/source/ksrc.c host/kernel/image.c host/debian/apt.c host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/util.c host/base/status.c
 /*
  * Building what runs in the VM, on a checkout of two tiny programs.
  */
@@ -12,6 +12,7 @@
 
 #include "pkg.h"
 #include "pkg_fixture.h"
+#include "unbuilt.h"
 
 static char *top, *ksrc;
 static struct cli cli;
@@ -145,6 +146,109 @@ static void test_build_error(void **state)
 	g_ptr_array_unref(after);
 }
 
+/* As the real ones: a rule for each program, and a library that all of a family need */
+static const char families[] =
+	"all: kvm mm\n"
+	"kvm:\n\t+@$(MAKE) --no-print-directory -f Makefile OUTPUT=$(OUTPUT) kvm-programs\n"
+	"mm:\n\t+@$(MAKE) --no-print-directory -f Makefile OUTPUT=$(OUTPUT) mm-programs\n"
+	"kvm-programs: $(OUTPUT)/kvm/a_test $(OUTPUT)/kvm/b_test\n"
+	"mm-programs: $(OUTPUT)/mm/c_test\n"
+	"$(OUTPUT)/kvm/a_test $(OUTPUT)/kvm/b_test: $(OUTPUT)/kvm/.lib/l.o\n"
+	"$(OUTPUT)/kvm/.lib/l.o: kvm/l.h\n\t@mkdir -p $(@D)\n\t@$(CC) -xc -c -o $@ $<\n"
+	"$(OUTPUT)/%_test: %_test.c\n\t@mkdir -p $(@D)\n\t@$(CC) -g -o $@ $<\n"
+	".DELETE_ON_ERROR:\n.PHONY: all kvm mm kvm-programs mm-programs\n";
+
+static void put_families(const char *b, const char *lib)
+{
+	put("selftests/Makefile", families);
+	put("selftests/kvm/a_test.c", "int main(void) { return 1; }\n");
+	put("selftests/kvm/b_test.c", b);
+	put("selftests/kvm/l.h", lib);
+	put("selftests/mm/c_test.c", "int main(void) { return 1; }\n");
+}
+
+static const char *why_not(json_t *tests, const char *name)
+{
+	return json_string_value(json_object_get(tests, name));
+}
+
+/* One test that does not compile costs itself, with the compiler's line, and no other */
+static void test_one_unbuilt(void **state)
+{
+	char *dir, *other, *gone;
+	json_t *tests;
+
+	(void)state;
+	put_families("int main(void) { return 2; }\n", "int l;\n");
+	dir = build(NULL);
+	assert_non_null(dir);
+	assert_true(has(dir, "kvm/b_test"));
+	tests = unbuilt_load(dir);
+	assert_int_equal(json_object_size(tests), 0);
+	json_decref(tests);
+
+	put_families("int main(void) { return nonsense; }\n", "int l;\n");
+	other = build(NULL);
+	assert_non_null(other);
+	assert_true(has(other, "kvm/a_test"));
+	assert_true(has(other, "mm/c_test"));
+	/* the program of the time when it compiled is not taken for it */
+	assert_false(has(other, "kvm/b_test"));
+	tests = unbuilt_load(other);
+	assert_int_equal(json_object_size(tests), 1);
+	assert_non_null(strstr(why_not(tests, "kvm/b"), "b_test.c:1"));
+	assert_non_null(strstr(why_not(tests, "kvm/b"), "nonsense"));
+	json_decref(tests);
+	g_free(other);
+
+	/* does not link: the same */
+	put_families("int f(void); int main(void) { return f(); }\n", "int l;\n");
+	other = build(NULL);
+	tests = unbuilt_load(other);
+	assert_non_null(strstr(why_not(tests, "kvm/b"), "undefined reference"));
+	json_decref(tests);
+	g_free(other);
+
+	/* a library costs its family */
+	put_families("int main(void) { return 3; }\n", "oops;;\n#error no library\n");
+	other = build(NULL);
+	assert_non_null(other);
+	assert_true(has(other, "mm/c_test"));
+	assert_false(has(other, "kvm/a_test"));
+	tests = unbuilt_load(other);
+	assert_int_equal(json_object_size(tests), 2);
+	assert_non_null(strstr(why_not(tests, "kvm/a"), "no library"));
+	json_decref(tests);
+
+	/* what the host is to blame for is not kept */
+	put_families("#error No space left on device\n", "int l;\n");
+	gone = build(NULL);
+	assert_null(gone);
+	g_free(dir);
+	g_free(other);
+}
+
+static void test_make_lines(void **state)
+{
+	struct unbuilt *u = unbuilt_new();
+
+	(void)state;
+	unbuilt_line(u, "/o", "aging_test.c:3:1: error: 'x' undeclared");
+	unbuilt_line(u, "/o", "aging_test.c:4:1: error: 'y' undeclared");
+	unbuilt_line(u, "/o", "make[1]: *** [../lib/lib.mk:84: /o/kvm/aging_test.o] Error 1");
+	unbuilt_line(u, "/o", "make[1]: *** [lib.mk:90: /o/kvm/other_test] Error 1");
+	unbuilt_line(u, "/o", "libkvm.mk:18: *** KSRC=/k has no KVM selftest library.  Stop.");
+	unbuilt_line(u, "/o", "make: *** [Makefile:26: kvm] Error 2");
+	assert_string_equal(unbuilt_why(u, "kvm/aging"), "aging_test.c:3:1: error: 'x' undeclared");
+	assert_non_null(strstr(unbuilt_why(u, "kvm/other"), "Error 1"));
+	assert_non_null(strstr(unbuilt_why(u, "kvm/third"), "no KVM selftest library"));
+	assert_null(unbuilt_why(u, "mm/zoneinfo"));
+	assert_true(unbuilt_is_diagnosis(unbuilt_why(u, "kvm/third")));
+	assert_false(unbuilt_is_diagnosis(unbuilt_why(u, "kvm/other")));
+	assert_false(unbuilt_is_diagnosis("fatal error: error writing to /tmp/x: No space left on device"));
+	unbuilt_free(u);
+}
+
 static void test_no_compiler(void **state)
 {
 	struct kernel k = { .arch = "vax", .ksrc = ksrc, .ksrc_name = ksrc };
@@ -181,6 +285,8 @@ int main(void)
 		cmocka_unit_test(test_built_once),
 		cmocka_unit_test(test_build_error),
 		cmocka_unit_test(test_no_compiler),
+		cmocka_unit_test(test_one_unbuilt),
+		cmocka_unit_test(test_make_lines),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

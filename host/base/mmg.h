@@ -57,6 +57,7 @@ struct cli {
 	char *out;			/* --out */
 	uint64_t seed;			/* --seed, 0: the default */
 	bool json, junit, tap, html, kcidb;
+	bool strict;			/* what does not fit is an error: mutants, drift */
 	bool offline, dry_run, yes, quiet, no_history, destructive;
 	int verbose;
 

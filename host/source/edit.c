@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gate.h"
+#include "nearest.h"
 
 bool path_is_inside(const char *path)
 {
@@ -189,7 +190,7 @@ bool version_in_range(const char *range, const char *version)
 /* ---- reading edit scripts ---- */
 
 static const char *const edit_keys[] = {
-	"file", "function", "find", "replace", "kernels", NULL
+	"file", "function", "find", "replace", "kernels", "step", NULL
 };
 
 static const char *const script_keys[] = {
@@ -235,6 +236,7 @@ static struct edit *edit_read(GKeyFile *kf, const char *path, const char *group,
 	e->find = g_key_file_get_string(kf, group, "find", NULL);
 	e->replace = g_key_file_get_string(kf, group, "replace", NULL);
 	e->kernels = g_key_file_get_string(kf, group, "kernels", NULL);
+	e->step = g_key_file_get_string(kf, group, "step", NULL);
 	if (!e->file || !e->find || !e->replace || !*g_strstrip(e->find)) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "%s needs file=, find= and replace=", e->where);
 	} else if (!path_is_inside(e->file)) {
@@ -335,6 +337,7 @@ void edit_free(struct edit *e)
 	g_free(e->find);
 	g_free(e->replace);
 	g_free(e->kernels);
+	g_free(e->step);
 	g_free(e->where);
 	g_free(e);
 }
@@ -463,6 +466,31 @@ static int count_matches(const char *start, const char *end, const char *find,
 	return n;
 }
 
+/* Say why @e does not fit @text, and where it would nearly */
+static void does_not_fit(const struct edit *e, const char *text, int defs, int n, GError **err)
+{
+	const char *start = text, *end = text + strlen(text), *at;
+	g_autofree char *near = NULL;
+	size_t len;
+
+	if (e->function && !defs) {
+		n = count_matches(text, end, e->find, &at, &len);
+		near = nearest_function(text, e->function, n == 1 ? at : NULL);
+		mmg_set_error(err, MMG_EXIT_BROKEN, "%s: %s defines no function %s; the edit does not fit "
+			      "this kernel%s%s", e->where, e->file, e->function, near ? "; " : "",
+			      near ? near : "");
+		return;
+	}
+	if (e->function)
+		next_definition(text, e->function, text, &start, &end);
+	if (!n)
+		near = nearest_line(text, start, end, e->find);
+	mmg_set_error(err, MMG_EXIT_BROKEN, "%s: '%s' is found %s in %s of %s; it must be there "
+		      "exactly once%s%s", e->where, e->find, n ? "more than once" : "nowhere",
+		      e->function ? e->function : "the text", e->file, near ? "; the nearest is " : "",
+		      near ? near : "");
+}
+
 char *edit_apply_text(const struct edit *e, const char *text, GError **err)
 {
 	const char *start, *end, *at = NULL, *a = NULL;
@@ -482,18 +510,11 @@ char *edit_apply_text(const struct edit *e, const char *text, GError **err)
 			n += m;
 			defs++;
 		}
-		if (!defs) {
-			mmg_set_error(err, MMG_EXIT_BROKEN, "%s: %s defines no function %s; the edit "
-				      "does not fit this kernel", e->where, e->file, e->function);
-			return NULL;
-		}
 	} else {
 		n = count_matches(text, text + strlen(text), e->find, &at, &len);
 	}
 	if (n != 1) {
-		mmg_set_error(err, MMG_EXIT_BROKEN, "%s: '%s' is found %s in %s of %s; it must be there "
-			      "exactly once", e->where, e->find, n ? "more than once" : "nowhere",
-			      e->function ? e->function : "the text", e->file);
+		does_not_fit(e, text, defs, n, err);
 		return NULL;
 	}
 	out = g_string_new_len(text, at - text);
@@ -502,27 +523,58 @@ char *edit_apply_text(const struct edit *e, const char *text, GError **err)
 	return g_string_free(out, FALSE);
 }
 
+static bool edit_apply(const struct edit *e, const struct source *src, GHashTable *overlay, GError **err)
+{
+	g_autofree char *text = NULL;
+	g_autoptr(GBytes) old = source_read(src, overlay, e->file, err);
+	char *new;
+
+	if (!old)
+		return g_prefix_error(err, "%s: ", e->where), false;
+	text = g_strndup(g_bytes_get_data(old, NULL), g_bytes_get_size(old));
+	new = edit_apply_text(e, text, err);
+	if (new)
+		overlay_set(overlay, e->file, g_bytes_new_take(new, strlen(new)));
+	return new;
+}
+
+/* Is @e one of an earlier edit's step? */
+static bool step_is_done(GPtrArray *edits, guint i)
+{
+	const struct edit *e = edits->pdata[i];
+
+	for (guint j = 0; e->step && j < i; j++)
+		if (!g_strcmp0(((struct edit *)edits->pdata[j])->step, e->step))
+			return true;
+	return false;
+}
+
 bool edits_apply(GPtrArray *edits, const struct source *src, GHashTable *overlay, GError **err)
 {
 	bool any = false;
 
 	for (guint i = 0; i < edits->len; i++) {
 		const struct edit *e = edits->pdata[i];
-		g_autofree char *text = NULL;
-		g_autoptr(GBytes) old = NULL;
-		char *new;
+		g_autoptr(GError) why = NULL;
+		bool tried = false, fits = false;
 
-		if (!version_in_range(e->kernels, src->version))
+		if (step_is_done(edits, i))
 			continue;
-		any = true;
-		old = source_read(src, overlay, e->file, err);
-		if (!old)
-			return g_prefix_error(err, "%s: ", e->where), false;
-		text = g_strndup(g_bytes_get_data(old, NULL), g_bytes_get_size(old));
-		new = edit_apply_text(e, text, err);
-		if (!new)
+		for (guint j = i; j < edits->len && !fits; j++) {
+			const struct edit *other = edits->pdata[j];
+
+			if (!version_in_range(other->kernels, src->version) ||
+			    (j > i && (!e->step || g_strcmp0(other->step, e->step))))
+				continue;
+			g_clear_error(&why);
+			tried = true;
+			fits = edit_apply(other, src, overlay, &why);
+		}
+		if (tried && !fits) {
+			g_propagate_error(err, g_steal_pointer(&why));
 			return false;
-		overlay_set(overlay, e->file, g_bytes_new_take(new, strlen(new)));
+		}
+		any |= fits;
 	}
 	if (!any)
 		mmg_set_error(err, MMG_EXIT_USAGE, "no edit is for kernel %s", src->version);

@@ -94,6 +94,7 @@ static const struct option_row {
 	ROW("offline", 0, FLAG, offline, BOOT | BUILD, NULL, "cache only, no network"),
 	ROW("require", 0, LISTED, require, SUITE, "GLOB",
 	    "tests that must have run: a skip of one is not green"),
+	ROW("strict", 0, FLAG, strict, MUTANTS, NULL, "a mutant that does not fit the kernel is an error"),
 	ROW("no-history", 0, FLAG, no_history, SUITE, NULL, "keep this run out of the history"),
 	ROW("destructive", 0, FLAG, destructive, RUN, NULL,
 	    "with --kernel host: also the tests that a production host would feel"),

@@ -47,10 +47,11 @@ bool path_is_inside(const char *path);
  * @find:	text that must be there exactly once; any white space matches any other
  * @replace:	what is put in its place
  * @kernels:	range of kernel versions it is for, or NULL for all
+ * @step:	edits of one step are alternatives, of which the first that fits is made; or NULL
  * @where:	"file.conf [edit name]", for errors
  */
 struct edit {
-	char *file, *function, *find, *replace, *kernels, *where;
+	char *file, *function, *find, *replace, *kernels, *step, *where;
 };
 
 /**
@@ -92,7 +93,10 @@ bool edit_script_fits(const struct edit_script *s, const char *version, const ch
 
 /* @text with @e applied, g_free() it; NULL with *@err where it fits nowhere or more than once */
 char *edit_apply_text(const struct edit *e, const char *text, GError **err);
-/* Apply those of @edits that are for the version of @src, on top of @overlay */
+/*
+ * Apply those of @edits that are for the version of @src, on top of @overlay: of each step the first
+ * that fits.  False with *@err (the last one's of the step) where none does.
+ */
 bool edits_apply(GPtrArray *edits, const struct source *src, GHashTable *overlay, GError **err);
 
 /* ---- series.c: patches as data ---- */

@@ -15,11 +15,14 @@
 #include "suite.h"
 
 /* How one mutant ended */
-enum fate { FATE_KILLED, FATE_SURVIVED, FATE_EXPLAINED, FATE_IDENTICAL, FATE_BROKEN, FATE_UNSEEN };
+enum fate {
+	FATE_KILLED, FATE_SURVIVED, FATE_EXPLAINED, FATE_IDENTICAL, FATE_BROKEN, FATE_UNFIT, FATE_UNSEEN
+};
 
 static const char *const fate_names[] = {
 	[FATE_KILLED] = "killed", [FATE_SURVIVED] = "survived", [FATE_EXPLAINED] = "explained",
-	[FATE_IDENTICAL] = "identical", [FATE_BROKEN] = "broken", [FATE_UNSEEN] = "not tested",
+	[FATE_IDENTICAL] = "identical", [FATE_BROKEN] = "broken",
+	[FATE_UNFIT] = "does not fit", [FATE_UNSEEN] = "not tested",
 };
 
 /**
@@ -122,10 +125,13 @@ static GPtrArray *mutant_files(const GPtrArray *words, GError **err)
 	return g_steal_pointer(&files);
 }
 
-/* Load all that are for this kernel and make each one's edits; any that does not fit is an error */
+/*
+ * Load all that are for this kernel and make each one's edits.  One that does not
+ * fit is listed as such, with the place, and the others go on without it.
+ */
 static bool load_mutants(struct hunt *h, const GPtrArray *files, GError **err)
 {
-	unsigned int bad = 0, other = 0;
+	unsigned int other = 0;
 
 	h->mutants = g_ptr_array_new_with_free_func(mutant_free);
 	for (guint i = 0; i < files->len; i++) {
@@ -150,20 +156,40 @@ static bool load_mutants(struct hunt *h, const GPtrArray *files, GError **err)
 		g_ptr_array_add(h->mutants, m);
 		if (edits_apply(s->edits, h->src, m->overlay, &e))
 			continue;
-		status_note("%s", e->message);
-		if (!bad++)
-			m->first = g_strdup(e->message);
+		status_note("does not fit: %s", e->message);
+		m->fate = FATE_UNFIT;
+		m->first = g_strdup(e->message);
 	}
 	if (other)
 		status_note("%u mutants are for other kernels than %s (%s)", other, h->src->version,
 			    cli_arch(h->cli));
-	if (bad)
-		mmg_set_error(err, MMG_EXIT_BROKEN, "%u mutant%s not fit %s: correct the edits in "
-			      "configs/mutants or their kernel range", bad, bad > 1 ? "s do" : " does",
-			      h->src->name);
-	else if (!h->mutants->len)
+	if (!h->mutants->len)
 		mmg_set_error(err, MMG_EXIT_USAGE, "no mutant is for kernel %s", h->src->version);
-	return !bad && h->mutants->len;
+	return h->mutants->len;
+}
+
+/* A name of --require that is no mutant's for this kernel is a mistake, said before anything is built */
+static bool check_required(const struct hunt *h, GError **err)
+{
+	for (guint r = 0; r < h->cli->require->len; r++) {
+		bool any = false;
+
+		for (guint i = 0; i < h->mutants->len && !any; i++)
+			any = mmg_glob(h->cli->require->pdata[r],
+				       ((struct mutant *)h->mutants->pdata[i])->script->name);
+		if (any)
+			continue;
+		mmg_set_error(err, MMG_EXIT_USAGE, "--require %s: no mutant of this name is for kernel %s",
+			      (char *)h->cli->require->pdata[r], h->src->version);
+		return false;
+	}
+	return true;
+}
+
+/* Is it an error that @m does not fit? */
+static bool must_fit(const struct hunt *h, const struct mutant *m)
+{
+	return h->cli->strict || mmg_glob_any(h->cli->require, m->script->name);
 }
 
 static void add_unique(GPtrArray *to, const char *word)
@@ -257,10 +283,17 @@ static void on_ahead_end(GPid pid, int status, gpointer data)
 static void build_ahead(struct hunt *h, guint i)
 {
 	g_autoptr(GPtrArray) argv = g_ptr_array_new();
-	const struct mutant *m = i < h->mutants->len ? h->mutants->pdata[i] : NULL;
+	const struct mutant *m = NULL;
+	const char *file;
+
+	while (i < h->mutants->len && ((struct mutant *)h->mutants->pdata[i])->fate == FATE_UNFIT)
+		i++;
+	if (i < h->mutants->len)
+		m = h->mutants->pdata[i];
+	file = m ? m->file : NULL;
 	/* this program, also where a newer one has taken its place on disk */
 	const char *words[] = { "/proc/self/exe", "build", "-q", "--offline", "--arch", cli_arch(h->cli), "--tree",
-				h->src->tree, "--series", m ? m->file : NULL };
+				h->src->tree, "--series", file };
 
 	if (!m)
 		return;
@@ -586,6 +619,8 @@ static bool try_mutant(struct hunt *h, guint i, GError **err)
 	g_autoptr(GError) e = NULL;
 	struct kernel *k;
 
+	if (m->fate == FATE_UNFIT)
+		return true;
 	status_set("building %s", m->script->name);
 	ahead_wait(h, false);
 	k = mmg_check_interrupt(&e) ? NULL :
@@ -839,10 +874,17 @@ static int verdict(const struct hunt *h, json_t *run)
 	unsigned int explained = count_fate(h, FATE_EXPLAINED), broken_only = count_broken_only(h);
 	unsigned int lost = count_fate(h, FATE_BROKEN) + count_fate(h, FATE_UNSEEN) +
 			    count_fate(h, FATE_IDENTICAL);
+	unsigned int unfit = count_fate(h, FATE_UNFIT), wanted = 0;
 	g_autoptr(GString) s = g_string_new(NULL);
-	int status = survived ? MMG_EXIT_FAIL : lost ? MMG_EXIT_BROKEN : MMG_EXIT_OK;
+	int status;
 
-	g_string_printf(s, "%u of %u mutants killed", killed, h->mutants->len);
+	for (guint i = 0; i < h->mutants->len; i++) {
+		const struct mutant *m = h->mutants->pdata[i];
+
+		wanted += m->fate == FATE_UNFIT && must_fit(h, m);
+	}
+	status = survived ? MMG_EXIT_FAIL : lost || wanted ? MMG_EXIT_BROKEN : MMG_EXIT_OK;
+	g_string_printf(s, "%u of %u mutants killed", killed, h->mutants->len - unfit);
 	if (broken_only)
 		g_string_append_printf(s, " (%u by a broken experiment only)", broken_only);
 	if (explained)
@@ -851,6 +893,12 @@ static int verdict(const struct hunt *h, json_t *run)
 		g_string_append_printf(s, ", %u survived", survived);
 	if (lost)
 		g_string_append_printf(s, ", %u could not be judged", lost);
+	if (unfit)
+		g_string_append_printf(s, ", %u more do%s not fit %s", unfit, unfit == 1 ? "es" : "",
+				       h->src->version);
+	if (wanted)
+		g_string_append_printf(s, " (%u of them must, by --%s)", wanted,
+				       h->cli->strict ? "strict" : "require");
 	json_object_set_new(run, "verdict", json_string(!status ? "pass" : status == MMG_EXIT_FAIL ?
 							"fail" : "broken"));
 	json_object_set_new(run, "exit", json_integer(status));
@@ -930,6 +978,8 @@ static GHashTable *base_needs(const struct hunt *h)
 		g_autoptr(GPtrArray) tests = tests_for(h, h->mutants->pdata[i]);
 		g_autoptr(GPtrArray) machines = machines_for(h, h->mutants->pdata[i]);
 
+		if (((struct mutant *)h->mutants->pdata[i])->fate == FATE_UNFIT)
+			continue;
 		for (guint j = 0; j < MAX(machines->len, 1) && tests->len; j++) {
 			const char *machine = machines->len ? machines->pdata[j] : "";
 			GPtrArray *list = g_hash_table_lookup(needs, machine);
@@ -1059,20 +1109,34 @@ static bool test_base(struct hunt *h, GError **err)
 	return false;
 }
 
-static int dry_run(const struct hunt *h)
+/* What would be done, and whether all edits fit this source: nothing is built */
+static int dry_run(const struct hunt *h, GError **err)
 {
+	unsigned int unfit = 0, wanted = 0;
+
 	for (guint i = 0; i < h->mutants->len; i++) {
 		const struct mutant *m = h->mutants->pdata[i];
 		g_autoptr(GPtrArray) t = tests_for(h, m);
 		g_autoptr(GPtrArray) machines = machines_for(h, m);
 
+		if (m->fate == FATE_UNFIT) {
+			unfit++;
+			wanted += must_fit(h, m);
+			printf("%s: does not fit\n    %s\n", m->script->name, m->first);
+			continue;
+		}
 		printf("%s: %s\n", m->script->name, m->script->about);
 		for (guint j = 0; j < t->len; j++)
 			printf("    test %s\n", (char *)t->pdata[j]);
 		for (guint j = 0; j < machines->len; j++)
 			printf("    machine %s\n", (char *)machines->pdata[j]);
 	}
-	return MMG_EXIT_OK;
+	printf("%u mutants fit %s, %u do not\n", h->mutants->len - unfit, h->src->name, unfit);
+	if (wanted)
+		mmg_set_error(err, MMG_EXIT_BROKEN, "%u mutant%s not fit %s: correct the edits in "
+			      "configs/mutants or their kernel range", wanted,
+			      wanted > 1 ? "s do" : " does", h->src->name);
+	return wanted ? MMG_EXIT_BROKEN : MMG_EXIT_OK;
 }
 
 static bool hunt(struct hunt *h, GError **err)
@@ -1085,7 +1149,7 @@ static bool hunt(struct hunt *h, GError **err)
 		struct mutant *m = h->mutants->pdata[i];
 
 		ok = try_mutant(h, i, err);
-		if (ok)
+		if (ok && m->fate != FATE_UNFIT)
 			status_note("%u of %u: %s: %s%s%s%s", i + 1, h->mutants->len,
 				    m->script->name, fate_names[m->fate], m->first ? ": " : "",
 				    m->first ? m->first : "", m->judged ? " (seen before)" : "");
@@ -1103,9 +1167,13 @@ int verb_mutants(struct cli *cli, GError **err)
 
 	if (files)
 		h.src = source_from_cli(cli, NULL, err);
-	if (h.src && load_mutants(&h, files, err)) {
+	if (h.src && load_mutants(&h, files, err) && check_required(&h, err)) {
 		if (cli->dry_run) {
-			status = dry_run(&h);
+			status = dry_run(&h, err);
+		} else if (count_fate(&h, FATE_UNFIT) == h.mutants->len) {
+			mmg_set_error(err, cli->strict || cli->require->len ? MMG_EXIT_BROKEN :
+				      MMG_EXIT_NOTHING, "none of the %u mutants fits %s",
+				      h.mutants->len, h.src->name);
 		} else if (hunt(&h, err)) {
 			status = answer(&h, err);
 		} else if (h.base_run && h.dir && *err && (*err)->code == MMG_EXIT_INTERRUPTED) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/source/edit.c host/base/util.c host/base/status.c
+// unit-sources: host/source/edit.c host/source/nearest.c host/base/util.c host/base/status.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,6 +100,48 @@ static void test_refuse(void **state)
 	refused("helper", "a", "defines no function helper");
 	refused("loo", "return", "defines no function loo");
 	refused("look", "return  falsehood", "nowhere");
+}
+
+/* What does not fit says where it would nearly: a changed argument, a renamed function */
+static void test_nearest(void **state)
+{
+	(void)state;
+	refused("overlook", "look(p, 2);", "the nearest is line 15: 'look(p, 1);'");
+	refused("overlok", "no such text", "the nearest name is overlook, line 13");
+	refused("gone", "look(p, 1);", "the text is in overlook now, line 15");
+}
+
+/* Of one step the first that fits is made; a version's range is not needed for it */
+static void test_steps(void **state)
+{
+	g_autofree char *dir = g_dir_make_tmp("mmgate-edit-XXXXXX", NULL);
+	g_autofree char *file = g_build_filename(dir, "x.c", NULL);
+	struct source src = { .tree = dir, .name = (char *)"s", .version = (char *)"6.18" };
+	struct edit one = { .file = (char *)"x.c", .find = (char *)"walk(pmd)", .replace = (char *)"stop(1)",
+			    .step = (char *)"1", .where = (char *)"m [one]" };
+	struct edit two = { .file = (char *)"x.c", .find = (char *)"walk(&val)", .replace = (char *)"stop(2)",
+			    .step = (char *)"1", .where = (char *)"m [two]" };
+	struct edit other = { .file = (char *)"x.c", .find = (char *)"then()", .replace = (char *)"now()",
+			      .where = (char *)"m [other]" };
+	g_autoptr(GPtrArray) edits = g_ptr_array_new();
+	g_autoptr(GHashTable) overlay = overlay_new(), none = overlay_new();
+	g_autoptr(GBytes) out = NULL;
+	g_autoptr(GError) e = NULL;
+
+	(void)state;
+	g_ptr_array_add(edits, &one);
+	g_ptr_array_add(edits, &two);
+	g_ptr_array_add(edits, &other);
+	assert_true(g_file_set_contents(file, "walk(&val); then();", -1, NULL));
+	assert_true(edits_apply(edits, &src, overlay, NULL));
+	out = source_read(&src, overlay, "x.c", NULL);
+	assert_memory_equal(g_bytes_get_data(out, NULL), "stop(2); now();", 15);
+	/* neither: the error is the last one's */
+	assert_true(g_file_set_contents(file, "walk(args);\nthen();", -1, NULL));
+	assert_false(edits_apply(edits, &src, none, &e));
+	assert_non_null(strstr(e->message, "m [two]"));
+	assert_non_null(strstr(e->message, "walk(args)"));
+	mmg_rmtree(dir);
 }
 
 static void test_ranges(void **state)
@@ -214,6 +256,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_apply), cmocka_unit_test(test_refuse),
+		cmocka_unit_test(test_nearest), cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_ranges), cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_load), cmocka_unit_test(test_overlay),
 	};

@@ -2,7 +2,7 @@
 /*
  * What differs between architectures, for the whole host program.
  */
-#include "arch.h"
+#include "base/arch.h"
 
 #include <elf.h>
 #include <glib.h>

@@ -3,7 +3,7 @@
  * What the program is doing, on stderr: a live line on a terminal, plain lines
  * elsewhere.
  */
-#include "mmg.h"
+#include "base/base.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,13 +55,13 @@ static gboolean on_tick(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-void status_init(const struct cli *cli)
+void status_init(bool be_quiet, bool say_debug)
 {
 	const char *term = g_getenv("TERM");
 
 	started = g_get_monotonic_time();
-	quiet = cli->quiet;
-	verbose = cli->verbose > 0;
+	quiet = be_quiet;
+	verbose = say_debug;
 	live = isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
 	if (live && !quiet && !ticker)
 		ticker = g_timeout_add(500, on_tick, NULL);

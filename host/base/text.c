@@ -2,7 +2,7 @@
 /*
  * Text laid out for people, and made harmless on the way.
  */
-#include "report.h"
+#include "base/base.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * Errors, paths, locks and child processes.
  */
-#include "mmg.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -22,8 +22,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "gate.h"
-#include "arch.h"
+#include "base/arch.h"
+#include "build/build.h"
+#include "verbs/verbs.h"
 
 /* Part of every key: a change in how kernels are built makes old ones strangers */
 #define BUILD_FORMAT	"1"

@@ -4,9 +4,11 @@
  * library, and PID 1.  Objects stay in the cache, so that a changed test costs
  * one compilation; results are kept under the hash of all that went into them.
  */
-#include "pkg.h"
-#include "unbuilt.h"
-#include "arch.h"
+#include "base/arch.h"
+#include "build/unbuilt.h"
+#include "build/build.h"
+#include "store/store.h"
+#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>

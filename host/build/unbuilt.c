@@ -4,7 +4,7 @@
  * result and no other test's: make goes on without it (-k), and what it said of
  * each target that failed is kept beside the programs.
  */
-#include "unbuilt.h"
+#include "build/unbuilt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef MMGATE_UNBUILT_H
 #define MMGATE_UNBUILT_H
 
-#include "mmg.h"
+#include "base/base.h"
 
 /**
  * struct unbuilt - what make -k -Otarget said of targets that it could not make

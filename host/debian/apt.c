@@ -5,7 +5,7 @@
  * another architecture or stale lists get a private apt state in the cache,
  * which takes mirror and keyring from the host's own sources.
  */
-#include "pkg.h"
+#include "debian/debian.h"
 
 #include <ctype.h>
 #include <errno.h>

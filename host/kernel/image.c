@@ -3,8 +3,9 @@
  * What a kernel image says about itself: architecture, release, whether the
  * machine can boot it as it is.
  */
-#include "pkg.h"
-#include "arch.h"
+#include "base/arch.h"
+#include "kernel/kernel.h"
+#include "store/store.h"
 
 #include <elf.h>
 #include <errno.h>

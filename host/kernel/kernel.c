@@ -3,8 +3,11 @@
  * What --kernel SPEC means: an image file, a build tree, package files, a
  * Debian version, the running kernel.  All end as a struct kernel.
  */
-#include "pkg.h"
-#include "arch.h"
+#include "base/arch.h"
+#include "debian/debian.h"
+#include "kernel/kernel.h"
+#include "store/store.h"
+#include "verbs/verbs.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,8 @@
  * Which module files a VM needs, in load order, by libkmod on the tested
  * kernel's own modules; the host's modprobe configuration has no say.
  */
-#include "pkg.h"
+#include "kernel/kernel.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <libkmod.h>

@@ -2,7 +2,7 @@
 /*
  * The tests' head comments and the machine files, read where they stand.
  */
-#include "catalog.h"
+#include "plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,9 @@
 /*
  * What a boot does: tests, their cases, modules, command line.
  */
-#include "plan.h"
-#include "arch.h"
+#include "base/arch.h"
+#include "plan/plan.h"
+#include "verbs/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>

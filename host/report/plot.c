@@ -4,7 +4,7 @@
  * cut down to letters and digits: nothing that came from the guest gets into
  * its script as it is.
  */
-#include "plot.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdlib.h>

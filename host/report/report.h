@@ -1,135 +1,157 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the reports share: run.json seen as a matrix, and text made harmless.
+ * The forms of a report, and the pictures in it.
  */
 #ifndef MMGATE_REPORT_H
 #define MMGATE_REPORT_H
 
-#include "mmg.h"
+#include "run/run.h"
 
-/**
- * struct rep_cell - a case on one machine and one kernel, over all repeats
- * @cases:	its objects of run["cases"], borrowed
- * @pass:	how many passed; and so on
- * @allowed:	of the failed and broken ones, how many a known issue allows
- * @auc:	AUC measured, least and greatest over the repeats; has_auc where any
- */
-struct rep_cell {
-	GPtrArray *cases;
-	int pass, fail, skip, broken, allowed;
-	bool has_auc;
-	double auc_min, auc_max;
-};
+/* ---- reports: each takes run.json and its folder ---- */
+bool report_text(json_t *run, const char *dir, FILE *to, bool colour, GError **err);
+bool report_summary(json_t *run, const char *dir, GError **err);	/* summary.txt */
+bool report_tap(json_t *run, const char *dir, GError **err);		/* results.tap */
+bool report_junit(json_t *run, const char *dir, GError **err);		/* junit.xml */
+bool report_html(json_t *run, const char *dir, GError **err);		/* report.html */
+bool report_kcidb(json_t *run, const char *dir, GError **err);		/* kcidb.json */
+/* GitHub annotations on stdout where that is the host */
+void report_annotations(json_t *run);
 
-/* A line of the matrix; @cells has one for each kernel */
-struct rep_row {
-	const char *name, *machine;
-	char *test;			/* family/test */
-	struct rep_cell *cells;
-};
+/* ---- artifact.c ---- */
 
-/**
- * struct rep_group - what one boot of a kernel yielded
- * @kernel:	its number
- * @boot:	its object of run["boots"], or NULL where there was none
- * @name:	"default", or "default.2" for the third repeat; g_free() it
- * @cases:	objects of run["cases"], borrowed
- */
-struct rep_group {
-	size_t kernel;
-	json_t *boot;
-	char *name;
-	GPtrArray *cases;
-};
-
-/**
- * struct rep_verdict - a line of the run's own: a required test, a case of a
- * gate, a mutant
- * @word:	"pass", "fail", "broken" or "skip"
- */
-struct rep_verdict {
-	char *name;
-	const char *word;
-	char *reason;
-};
-
-/**
- * struct rep - run.json, checked and counted; strings are borrowed from it
- * @rows:	struct rep_row *, in the order in which they ran
- */
-struct rep {
-	json_t *run;
-	const char *dir;
-	json_t *kernels, *boots, *cases;
-	size_t nr_kernels;
+/* A table of tab-separated values; @rows: char ** with at least as many cells as the header */
+struct tsv {
+	char **header;
 	GPtrArray *rows;
-	GPtrArray *groups;		/* struct rep_group *, by kernel, then in order */
-	GPtrArray *verdicts;		/* struct rep_verdict * */
-	bool compared;			/* results are judged against each other, not one by one */
-	GHashTable *index;
-	int pass, fail, skip, broken, splats, splats_allowed;
+	char *fault;		/* what is wrong in it, or NULL; the rows before it are there */
 };
 
-/* Read run.json of @dir; NULL with *@err */
-json_t *rep_load(const char *dir, GError **err);
-/* Check @run and lay it out; NULL with *@err naming what is wrong in it */
-struct rep *rep_new(json_t *run, const char *dir, GError **err);
-void rep_free(struct rep *r);
+/* Read artifact @path (below the boot's artifacts folder); NULL where it is absent */
+struct tsv *tsv_read(const struct rep *r, const json_t *boot, const char *path);
+void tsv_free(struct tsv *t);
+/* Number of column @name, or -1 */
+int tsv_column(const struct tsv *t, const char *name);
+/* A whole number between 0 and 1e15, or -1 */
+gint64 tsv_int(const char *s);
 
-/* Members of an object: "" or 0 where absent or of another type */
-const char *rep_str(const json_t *o, const char *key);
-double rep_num(const json_t *o, const char *key);
-json_int_t rep_int(const json_t *o, const char *key);
-bool rep_bool(const json_t *o, const char *key);
-/* The run's reason, without the verdict in front of it */
-const char *rep_reason(const json_t *run);
-/* Label of kernel number @i */
-const char *rep_label(const struct rep *r, size_t i);
-/* "fail", "broken", "pass", "skip", or "none" where it did not run, the worst first */
-const char *rep_cell_word(const struct rep_cell *c);
-/* Text of a cell: "pass 1.00", "FAIL 3/20 0.50"; g_free() it */
-char *rep_cell_text(const struct rep_cell *c);
-/* The case that shows best what is wrong (or right) in a cell, or NULL */
-json_t *rep_cell_case(const struct rep_cell *c);
-/* What it means for a user that case @c failed, or NULL where it did not */
-const char *rep_meaning(const struct rep *r, const json_t *c);
+#define ORDER_AGES	8
+
+/**
+ * struct order - which page left at which step
+ * @n:		pages
+ * @nsteps:	steps of reclaim; a page that stayed has step nsteps + 1
+ * @nages:	touch ages; 0 is the hottest
+ * @gone:	of each age, pages gone by the end of each step: [age * (nsteps + 1) + step]
+ */
+struct order {
+	guint n, nsteps, nages;
+	guint *page, *age, *step;
+	guint total[ORDER_AGES];
+	guint *gone;
+};
+
+/* NULL with *@fault (g_free() it) where the table does not hold it */
+struct order *order_read(const struct tsv *t, char **fault);
+void order_free(struct order *o);
+/* Chance that a page of the coldest age left before one of the hottest, ties half; NaN where there is none */
+double order_auc(const struct order *o);
+/* One sentence that says what the picture shows; g_free() it */
+char *order_sentence(const struct order *o);
+
+/* ---- plot.c ---- */
+
+/* Pictures of one report, drawn by one gnuplot */
+struct plots;
+
+struct plots *plots_new(void);
+/* Each returns the picture's number */
+int plots_order(struct plots *p, const struct order *o);
+int plots_gens(struct plots *p, const struct tsv *t);		/* -1 where the table is unfit */
+int plots_fill(struct plots *p, const struct tsv *t);		/* -1 where the table is unfit */
+int plots_values(struct plots *p, GPtrArray *series, const char *ylabel, double ymin, double ymax);
+/* Points of plots_curves() under one name; @points: pairs x, y of double */
+struct curve {
+	char *name;
+	GArray *points;
+};
+
+void curve_free(void *curve);
+
+enum curve_form { CURVE_STEPS, CURVE_LINES, CURVE_BARS };
+
 /*
- * The result of a boot as such, which machine-readable reports show as a case
- * named "boot": "pass" where it went to its end without a splat that counts,
- * "fail" where the kernel died or splatted, "broken" where it never came up or
- * was lost.  @reason: one line, g_free() it.
+ * Curves over a common axis: @logx and @logy where values of many sizes meet (what is
+ * not above 0 is left out there)
  */
-const char *rep_boot_result(const json_t *boot, char **reason);
-/*
- * How CI forms show a result so that they are red where the run is, and only
- * there: what a known issue allows, and what a gate or a hunt for mutants
- * judges by comparison, is a skip that says so.  @reason: g_free() it.
- */
-const char *rep_shown(const struct rep *r, const json_t *c, char **reason);
-const char *rep_boot_shown(const struct rep *r, const json_t *boot, char **reason);
-/* Name of a case within its test, and of its test; g_free() them */
-char *rep_test_name(const json_t *c);
-const char *rep_case_name(const json_t *c);
-/* Write @text as file @name of the results folder; false with *@err */
-bool rep_write(const struct rep *r, const char *name, const GString *text, GError **err);
-/* A regular file below the results folder, at most @max bytes (its tail where @tail);
- * NULL where there is none or the path leaves the folder.  g_free() it.
- */
-char *rep_file(const struct rep *r, const char *path, gsize max, bool tail, gsize *len);
+int plots_curves(struct plots *p, GPtrArray *curves, const char *xlabel, const char *ylabel,
+		 enum curve_form form, bool logx, bool logy);
+/* Draw them; false with *@err */
+bool plots_run(struct plots *p, GError **err);
+/* Picture @i as SVG to stand in HTML, with @label as its text alternative; NULL where it was not drawn.  g_free() it */
+char *plots_svg(const struct plots *p, int i, const char *label);
+/* Symbols that the pictures share, once for a page */
+const char *plots_defs(void);
+void plots_free(struct plots *p);
 
-/* ---- text.c ---- */
+/* Values of plots_values() under one name ([A-Za-z0-9_. -]) */
+struct series {
+	char *name;
+	GArray *values;		/* double, NaN for none */
+};
 
-/* Columns that @s takes on a terminal */
-int text_width(const char *s);
-/* Append @s and pad it with blanks to @width columns */
-void text_pad(GString *out, const char *s, int width);
-/* Append @s broken into lines of @width columns, each after @indent blanks; no line break at the end */
-void text_wrap(GString *out, const char *s, int indent, int width);
-/* Only printable ASCII, others as '?'; g_free() it */
-char *text_ascii(const char *s);
-/* Append @s with the characters that mean something in HTML and XML replaced, control characters too */
-void text_escape(GString *out, const char *s);
-/* "1.2 s", "3 min 20 s"; g_free() it */
-char *text_seconds(double s);
+void series_free(void *series);
+/* The two curves of @o for a text of 72 columns; NULL with *@err.  g_free() it */
+char *plot_order_dumb(const struct order *o, GError **err);
+
+/* ---- report_html.c ---- */
+
+/* Append @fmt with everything that it formats made harmless for HTML; no markup in @fmt */
+void html_text(GString *out, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
+/* A cell or other element: <@tag class="@class">text</@tag>; @class may be NULL */
+void html_element(GString *out, const char *tag, const char *class, const char *text);
+/* "fail", "broken", "pass", "skip" or NULL for a word that says good or bad */
+const char *html_class(const char *word);
+
+/* ---- report_figures.c ---- */
+
+/* The pictures of a run: found first, drawn at once, then shown */
+struct figures;
+
+struct figures *figures_new(const struct rep *r);
+/* Draw them; where that cannot be done the sections say why.  False only where interrupted */
+bool figures_draw(struct figures *f, GError **err);
+/* Sections; nothing where there is nothing to show */
+void figures_order(struct figures *f, GString *out);
+void figures_zones(struct figures *f, GString *out);
+/* Whether there is something for the section */
+bool figures_have_order(const struct figures *f);
+bool figures_have_zones(const struct figures *f);
+/* Number of the picture of case @c, or -1; it stands at id "f<number>" */
+int figures_of_case(const struct figures *f, const json_t *c);
+void figures_free(struct figures *f);
+
+/* Pictures of run["bench"], where it has series */
+void figures_bench(struct figures *f, GString *out);
+
+/* ---- report_bench.c ---- */
+
+#define BENCH_PLOTS	3
+
+/* Its series as pictures, one a kind: numbers of them, or -1 */
+void bench_plots(struct plots *p, const json_t *bench, int plot[BENCH_PLOTS]);
+/* What picture @i of @bench shows: a title, and its text alternative (g_free() it) */
+const char *bench_plot_title(int i);
+char *bench_plot_sentence(const json_t *bench, int i);
+
+/* ---- report_value.c ---- */
+
+/* A JSON value laid out for people: objects as lists, lists of objects as tables */
+void html_value(GString *out, const json_t *value, int depth);
+
+/* ---- report_compare.c ---- */
+
+/* run["gate"] and run["mutants"] */
+void html_gate(GString *out, const json_t *gate);
+void html_mutants(GString *out, const json_t *mutants);
 
 #endif /* MMGATE_REPORT_H */

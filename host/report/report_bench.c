@@ -2,7 +2,7 @@
 /*
  * What a benchmark adds to report.html as pictures: its series, one picture a kind.
  */
-#include "report_html.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The pages of report.html for what is judged by comparison: a gate's base and
  * patched kernel, and the kernels that a hunt for mutants broke on purpose.
  */
-#include "report_html.h"
+#include "report/report.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * protections and fill curves.  What went wrong comes first, and is what is
  * drawn where there is more than a page can hold.
  */
-#include "report_html.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * report.html: one file that needs no network and runs no script (its own
  * content policy forbids both, so that nothing that came from a guest can).
  */
-#include "report_html.h"
+#include "report/report.h"
 
 #include <string.h>
 

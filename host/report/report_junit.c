@@ -4,7 +4,7 @@
  * named "boot" that carries splats and deaths.  Attributes and order of the
  * elements are those that both the Ant and the Jenkins schema take.
  */
-#include "report.h"
+#include "report/report.h"
 
 #include <libxml/xmlwriter.h>
 #include <math.h>

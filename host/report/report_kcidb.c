@@ -7,7 +7,7 @@
  * The origin is MMGATE_KCIDB_ORIGIN, as KernelCI gave it to the submitter, or
  * "mmgate".  Sent with `kcidb-submit < kcidb.json`.
  */
-#include "report.h"
+#include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * summary.txt: the run in a form that can be put into a cover letter, 72
  * columns of plain ASCII, with the eviction order drawn in characters.
  */
-#include "plot.h"
+#include "report/report.h"
 
 #include <string.h>
 

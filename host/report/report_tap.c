@@ -6,7 +6,7 @@
  * A reader takes a line for a result by its form alone, so nothing that came
  * from outside gets to the start of a line, and '#' in it becomes '_'.
  */
-#include "report.h"
+#include "report/report.h"
 
 #include <string.h>
 

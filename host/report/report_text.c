@@ -3,7 +3,7 @@
  * The report for a terminal: what failed, with its numbers and what that
  * means; then the matrix; what was skipped and why; splats; and the counts.
  */
-#include "report.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * What a verb adds to run.json (gate, mutants, bench), laid out by its form, so
  * that a new member shows up in the report without a change here.
  */
-#include "report_html.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <string.h>

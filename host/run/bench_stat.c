@@ -2,7 +2,7 @@
 /*
  * Benchmarks: medians, ratios and how far to trust them.
  */
-#include "bench.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <string.h>

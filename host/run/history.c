@@ -6,7 +6,8 @@
  * One SQLite file in the cache, in WAL mode: several runs can write at once,
  * each in one transaction.  A kernel is told by the SHA-256 of its image.
  */
-#include "report.h"
+#include "run/run.h"
+#include "verbs/verbs.h"
 
 #include <math.h>
 #include <sqlite3.h>

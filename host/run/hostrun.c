@@ -3,7 +3,8 @@
  * Tests on the running kernel itself (--kernel host): no VM, each test a child
  * of ours, its KTAP read as a VM's is.
  */
-#include "suite.h"
+#include "run/run.h"
+#include "verbs/verbs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "gate.h"
-#include "plan.h"
+#include "run/run.h"
+#include "verbs/verbs.h"
 
 /* Part of every name: a change in how mutants are judged makes old answers strangers */
 #define JUDGED_FORMAT "1"

@@ -10,7 +10,7 @@
  * in run["known_issues"]; so is one that applied to the run's scope and no
  * longer matched anything.
  */
-#include "mmg.h"
+#include "run/run.h"
 
 #include <string.h>
 

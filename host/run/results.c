@@ -2,7 +2,8 @@
 /*
  * The results folder and the verdict on what is in it.
  */
-#include "mmg.h"
+#include "run/run.h"
+#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  * fingerprint is made of kind and function names only: addresses, offsets, line
  * numbers, CPUs and process ids differ from boot to boot and build to build.
  */
-#include "mmg.h"
+#include "run/run.h"
 
 #include <string.h>
 

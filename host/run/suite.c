@@ -3,8 +3,9 @@
  * The suite: every planned boot on every kernel, some at once, their results
  * put into one run.json.
  */
-#include "suite.h"
-#include "unbuilt.h"
+#include "build/unbuilt.h"
+#include "run/run.h"
+#include "verbs/verbs.h"
 
 #include <glib-unix.h>
 #include <stdio.h>

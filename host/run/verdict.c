@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gate.h"
+#include "run/run.h"
 
 /* Everything here is said with 95 % confidence */
 #define ALPHA		0.05

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "gate.h"
-#include "nearest.h"
+#include "source/source.h"
+#include "source/nearest.h"
 
 bool path_is_inside(const char *path)
 {

@@ -3,7 +3,12 @@
  * Kernel sources: the user's tree, or Debian's linux-source packages, of which
  * the KVM selftest library and the headers it needs are a hundredth.
  */
-#include "pkg.h"
+#include "build/build.h"
+#include "debian/debian.h"
+#include "kernel/kernel.h"
+#include "source/source.h"
+#include "store/store.h"
+#include "verbs/verbs.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -62,10 +67,10 @@ static char *want_parts(const char *path, void *data)
 }
 
 /**
- * struct source - a packaged source on its way into the cache
+ * struct fetched - a packaged source on its way into the cache
  * @whole:	all of it
  */
-struct source {
+struct fetched {
 	struct apt *apt;
 	const struct apt_pkg *pkg;
 	bool whole;
@@ -89,7 +94,7 @@ static void drop_empty(const char *dir)
 
 static bool fill_source(const char *dir, void *data, GError **err)
 {
-	const struct source *s = data;
+	const struct fetched *s = data;
 	char *tmp = g_build_filename(dir, ".download", NULL), *deb = NULL;
 	char *what = g_strdup_printf("unpacking %s %s (%s)", s->pkg->name, s->pkg->version,
 				     s->whole ? "all of it" : "what the tests need of it");
@@ -245,7 +250,7 @@ static const struct apt_pkg *best_packaged(const GPtrArray *list, const char *wa
 static char *make_source(struct apt *apt, const struct apt_pkg *pkg, bool whole, char **name,
 			 GError **err)
 {
-	struct source s = { apt, pkg, whole };
+	struct fetched s = { apt, pkg, whole };
 	char *key = g_strdup_printf("%s_%s-%s", pkg->name, pkg->version, kind_of(whole));
 	char *dir = cache_make("sources", key, fill_source, &s, err);
 

@@ -3,7 +3,7 @@
  * Where an edit that does not fit would have gone: the nearest line, or the
  * function that has another name now.
  */
-#include "nearest.h"
+#include "source/nearest.h"
 
 #include <glib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate.h"
+#include "source/source.h"
 
 /* More than any series of patches is */
 #define MAX_PATCH	(64 << 20)

@@ -3,7 +3,7 @@
  * Things made once and kept: each is a folder that appears whole, under the
  * name of its content, or not at all.
  */
-#include "pkg.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * is not trusted: names, links and sizes are checked before they reach the
  * disk.
  */
-#include "pkg.h"
+#include "store/store.h"
 
 #include <archive.h>
 #include <archive_entry.h>

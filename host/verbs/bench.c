@@ -3,9 +3,7 @@
  * The verb bench: workloads run on kernels in turn, their figures as medians
  * and ratios with bounds.  What is measured lies in selftests/bench.
  */
-#include "bench.h"
-#include "gate.h"
-#include "suite.h"
+#include "verbs/bench.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * bench ageing: what one pass of ageing over a VM's memory costs, by its size,
  * on a kernel that does not ask KVM for young pages and on one that does.
  */
-#include "bench.h"
+#include "verbs/bench.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * bench tab-latency: tabs opened beside a VM that idles, on a kernel without
  * the series that makes MGLRU ask the VM, on one with it, and with the classic LRU.
  */
-#include "bench.h"
+#include "verbs/bench.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gate.h"
-#include "suite.h"
+#include "verbs/verbs.h"
 
 #define BISECT_GOOD	0
 #define BISECT_BAD	1

@@ -2,8 +2,8 @@
 /*
  * The command line: one table of options, each with the verbs that take it.
  */
-#include "cli.h"
-#include "arch.h"
+#include "base/arch.h"
+#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -2,9 +2,10 @@
 /*
  * What this host has and lacks, and what to do about it; and the cache.
  */
-#include "pkg.h"
-#include "vm.h"
-#include "arch.h"
+#include "base/arch.h"
+#include "debian/debian.h"
+#include "store/store.h"
+#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * nor its index, nor any setting of the repository is touched.  The branch is
  * made last, so that an export that fails leaves nothing but loose objects.
  */
-#include "mmg.h"
+#include "verbs/verbs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gate.h"
-#include "suite.h"
+#include "verbs/verbs.h"
 
 /* ---- what a run says about each case ---- */
 

@@ -2,7 +2,7 @@
 /*
  * The verb list: tests, machines, gates and mutants, read from where they stand.
  */
-#include "catalog.h"
+#include "verbs/verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

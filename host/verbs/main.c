@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli.h"
+#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	}
 	if (fn) {
 		mmg_interrupted();	/* from here on signals are ours */
-		status_init(cli);
+		status_init(cli->quiet, cli->verbose > 0);
 		status = fn(cli, &err);
 	}
 	status_clear();

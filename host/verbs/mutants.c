@@ -11,8 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "gate.h"
-#include "suite.h"
+#include "verbs/verbs.h"
 
 /* How one mutant ended */
 enum fate {

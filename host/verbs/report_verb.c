@@ -2,7 +2,7 @@
 /*
  * The verb report: the reports of an earlier run, made again from its folder.
  */
-#include "report.h"
+#include "verbs/verbs.h"
 
 #include <stdio.h>
 #include <string.h>

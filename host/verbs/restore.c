@@ -3,7 +3,7 @@
  * The verb restore: put back what a test changed on this host before it was
  * killed, from the journal it kept.
  */
-#include "mmg.h"
+#include "verbs/verbs.h"
 
 #include "journal.h"
 

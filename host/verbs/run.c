@@ -2,7 +2,7 @@
 /*
  * The verb run: resolve the kernels, run the suite, write the reports.
  */
-#include "suite.h"
+#include "verbs/verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

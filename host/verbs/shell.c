@@ -3,7 +3,7 @@
  * The verb shell: the tests' VM with the host's own files (read-only below,
  * what is written stays in the guest) and a shell on its console.
  */
-#include "suite.h"
+#include "verbs/verbs.h"
 
 #include <glib-unix.h>
 #include <stdio.h>

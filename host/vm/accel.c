@@ -3,8 +3,9 @@
  * Which accelerator guests run under, and why: the tests need KVM inside the
  * guest, so KVM on the host is of use only with nested virtualization.
  */
-#include "vm.h"
-#include "arch.h"
+#include "base/arch.h"
+#include "verbs/verbs.h"
+#include "vm/vm.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * Packs an initramfs: newc, uncompressed (the kernel unpacks it faster than it
  * decompresses one), the same bytes for the same content.
  */
-#include "mmg.h"
-#include "pkg.h"
+#include "store/store.h"
+#include "vm/vm.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -3,7 +3,7 @@
  * Reading KTAP as it comes from PID 1: an outer plan of tests, each with its
  * cases as a subtest, and mmgate's own diagnostics (reason, metric, time).
  */
-#include "ktap.h"
+#include "vm/vm.h"
 
 #include <math.h>
 #include <stdlib.h>

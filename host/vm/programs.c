@@ -3,7 +3,7 @@
  * Programs of the host carried into a VM on its data disk, with the libraries
  * that ldd names and the loader, by which they are started there.
  */
-#include "vm.h"
+#include "vm/vm.h"
 
 #include <string.h>
 #include <sys/utsname.h>

@@ -4,10 +4,9 @@
  * each a socket pair of ours, so no path or port of the host is involved.
  * Everything that comes out of the guest is bounded in size and time.
  */
-#include "vm.h"
+#include "vm/vm.h"
 
-#include "plan.h"
-#include "arch.h"
+#include "base/arch.h"
 
 #include <archive.h>
 #include <archive_entry.h>

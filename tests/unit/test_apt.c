@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "pkg.h"
+#include "debian/debian.h"
 
 static char *top, *bin;
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "bench.h"
+#include "run/run.h"
 
 static void medians(void **state)
 {

@@ -11,7 +11,7 @@
 #include <utime.h>
 #include <cmocka.h>
 
-#include "gate.h"
+#include "build/build.h"
 
 /* A source tree that kbuild would know by its outside: configure, compile, link */
 static const char makefile[] =

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "gate.h"
+#include "source/source.h"
 
 static const char text[] =
 	"int helper(int a);\n"

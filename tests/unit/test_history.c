@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/history.c host/report/report.c host/base/text.c host/base/util.c host/base/status.c
+// unit-sources: host/run/history.c host/run/rep.c host/base/text.c host/base/util.c host/base/status.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mmg.h"
+#include "verbs/verbs.h"
 
 static char *tmp, *file;
 
@@ -33,7 +33,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static json_t *run_new(int n, const char *sha, const char *result)
+static json_t *new_run(int n, const char *sha, const char *result)
 {
 	return json_pack("{s:i, s:o, s:o, s:s, s:[{s:s, s:s}], s:[{s:s, s:i, s:s, s:i, s:s, s:f, s:s}]}",
 			 "schema", 1, "id", json_sprintf("run-%d", n), "started",
@@ -45,7 +45,7 @@ static json_t *run_new(int n, const char *sha, const char *result)
 
 static void add(int n, const char *sha, const char *result)
 {
-	json_t *run = run_new(n, sha, result);
+	json_t *run = new_run(n, sha, result);
 
 	assert_non_null(run);
 	assert_true(history_add(run, NULL));
@@ -173,7 +173,7 @@ static void several_at_once(void **state)
 		assert_true(pid >= 0);
 		if (!pid) {
 			for (int n = 0; n < 10; n++) {
-				json_t *run = run_new(i * 10 + n, "aa", "pass");
+				json_t *run = new_run(i * 10 + n, "aa", "pass");
 
 				if (!history_add(run, NULL))
 					_exit(1);
@@ -193,7 +193,7 @@ static void several_at_once(void **state)
 
 static void newer_schema_is_left_alone(void **state)
 {
-	json_t *run = run_new(1, "aa", "pass");
+	json_t *run = new_run(1, "aa", "pass");
 	GError *err = NULL;
 	sqlite3 *db;
 
@@ -212,7 +212,7 @@ static void newer_schema_is_left_alone(void **state)
 
 static void garbage_is_an_error(void **state)
 {
-	json_t *run = run_new(1, "aa", "pass");
+	json_t *run = new_run(1, "aa", "pass");
 	GError *err = NULL;
 
 	(void)state;

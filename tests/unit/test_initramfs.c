@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "pkg.h"
+#include "vm/vm.h"
 #include "pkg_fixture.h"
 
 static char *top, *image, *source;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "gate.h"
+#include "verbs/verbs.h"
 
 static char *dir;
 static struct cli cli;

@@ -13,7 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pkg.h"
+#include "store/store.h"
+#include "verbs/verbs.h"
 #include "pkg_fixture.h"
 
 #define V612 "6.12.117+deb12-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.12.117-1 (2026-11-14)"

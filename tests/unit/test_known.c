@@ -7,7 +7,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "mmg.h"
+#include "run/run.h"
 
 static char *root, *folder;
 
@@ -31,7 +31,7 @@ static int teardown(void **state)
 }
 
 /* The run that entries are tried on: a failed and a passed case on 6.1, a splat on 6.12 */
-static json_t *run_new(const char *conf)
+static json_t *new_run(const char *conf)
 {
 	char *path = g_build_filename(folder, "a.conf", NULL);
 	json_t *run;
@@ -90,7 +90,7 @@ static const char *noted(json_t *run, const char *key)
 
 static void applies(void **state)
 {
-	json_t *run = run_new(ENTRY("test", "kvm/eviction_order/anon-4k", "expires=2026-12-31\n"));
+	json_t *run = new_run(ENTRY("test", "kvm/eviction_order/anon-4k", "expires=2026-12-31\n"));
 
 	(void)state;
 	assert_string_equal(allowed(run, 0), "e1");
@@ -98,14 +98,14 @@ static void applies(void **state)
 	assert_string_equal(noted(run, "state"), "applied");
 	json_decref(run);
 	/* a whole test, and a glob; what passed is never touched */
-	run = run_new(ENTRY("test", "kvm/eviction_order", "expires=2026-11-30\n"));
+	run = new_run(ENTRY("test", "kvm/eviction_order", "expires=2026-11-30\n"));
 	assert_string_equal(allowed(run, 0), "e1");
 	assert_string_equal(allowed(run, 1), "");
 	json_decref(run);
-	run = run_new(ENTRY("splat", "WARNING: at mm/vmscan.c:* walk_mm", "expires=2026-12-31\n"));
+	run = new_run(ENTRY("splat", "WARNING: at mm/vmscan.c:* walk_mm", "expires=2026-12-31\n"));
 	assert_string_equal(splat_allowed(run), "e1");
 	json_decref(run);
-	run = run_new(ENTRY("splat", "0123456789abcdef", "expires=2026-12-31\n"));
+	run = new_run(ENTRY("splat", "0123456789abcdef", "expires=2026-12-31\n"));
 	assert_string_equal(splat_allowed(run), "e1");
 	json_decref(run);
 }
@@ -133,7 +133,7 @@ static void scope(void **state)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		char *conf = g_strconcat(ENTRY("test", "kvm/eviction_order/*",
 					       "expires=2026-12-31\n"), all[i].more, NULL);
-		json_t *run = run_new(conf);
+		json_t *run = new_run(conf);
 
 		assert_string_equal(allowed(run, 0), all[i].fits ? "e1" : "");
 		json_decref(run);
@@ -143,7 +143,7 @@ static void scope(void **state)
 
 static void expires(void **state)
 {
-	json_t *run = run_new(ENTRY("test", "kvm/eviction_order/anon-4k", "expires=2026-11-29\n"));
+	json_t *run = new_run(ENTRY("test", "kvm/eviction_order/anon-4k", "expires=2026-11-29\n"));
 
 	(void)state;
 	assert_string_equal(allowed(run, 0), "");
@@ -154,13 +154,13 @@ static void expires(void **state)
 
 static void unmatched_is_reported(void **state)
 {
-	json_t *run = run_new(ENTRY("test", "kvm/eviction_order/shmem", "expires=2026-12-31\n"));
+	json_t *run = new_run(ENTRY("test", "kvm/eviction_order/shmem", "expires=2026-12-31\n"));
 
 	(void)state;
 	assert_string_equal(noted(run, "state"), "unmatched");
 	json_decref(run);
 	/* out of scope: nothing is known about it, nothing is said */
-	run = run_new(ENTRY("test", "kvm/eviction_order/shmem",
+	run = new_run(ENTRY("test", "kvm/eviction_order/shmem",
 			    "expires=2026-12-31\nkernels=>=7.0\n"));
 	assert_int_equal(json_array_size(json_object_get(run, "known_issues")), 0);
 	json_decref(run);
@@ -192,7 +192,7 @@ static void refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		json_t *run = run_new(all[i]);
+		json_t *run = new_run(all[i]);
 
 		assert_string_equal(noted(run, "state"), "refused");
 		assert_string_equal(allowed(run, 0), "");

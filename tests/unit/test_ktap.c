@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ktap.h"
+#include "vm/vm.h"
 
 static struct ktap *feed(const char *text)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "pkg.h"
+#include "kernel/kernel.h"
 #include "pkg_fixture.h"
 
 #define REL "6.12.1-test"

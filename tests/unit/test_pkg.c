@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "pkg.h"
+#include "store/store.h"
 #include "pkg_fixture.h"
 
 #define CONTROL "Package: linux-image-6.12.1-amd64\nVersion: 6.12.1-1\nArchitecture: amd64\n"

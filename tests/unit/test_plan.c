@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "plan.h"
+#include "plan/plan.h"
 
 /* plan.c packs modules through this; nothing here loads any */
 GPtrArray *modules_resolve(const struct kernel *k, const char *const *names, GPtrArray *missing,

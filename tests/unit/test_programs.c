@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "vm.h"
+#include "vm/vm.h"
 
 static char *stage(const char *dir, const char *name, const char *arch)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mmg.h"
+#include "run/run.h"
 
 static json_t *run_of(const char *text)
 {

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "pkg.h"
+#include "verbs/verbs.h"
+#include "store/store.h"
 #include "pkg_fixture.h"
-#include "unbuilt.h"
+#include "build/unbuilt.h"
 
 static char *top, *ksrc;
 static struct cli cli;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "gate.h"
+#include "source/source.h"
 
 static char *dir;
 static struct source *src;

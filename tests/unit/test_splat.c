@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "mmg.h"
+#include "run/run.h"
 
 static json_t *scan(const char *s)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "gate.h"
+#include "run/run.h"
 
 static void near(double got, double want, double slack)
 {

@@ -2,7 +2,7 @@
 /*
  * Artifacts of the tests, read with suspicion: they come out of the guest.
  */
-#include "plot.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * each kernel.  All reports are made from this and from the files of the
  * results folder alone, so that they can be made again at any time.
  */
-#include "report.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>

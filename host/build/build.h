@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kernels from sources, and the selftests for a kernel.
+ */
+#ifndef MMGATE_BUILD_H
+#define MMGATE_BUILD_H
+
+#include "kernel/kernel.h"
+#include "source/source.h"
+
+/* ---- build.c: kernels from sources ---- */
+
+/**
+ * struct build_spec - a kernel to build
+ * @src:	source
+ * @overlay:	changes to it, or NULL
+ * @arch:	"x86_64", "arm64"
+ * @debug:	with the debug fragment
+ * @fragments:	more fragment files (char *), or NULL
+ * @label:	for the status line
+ */
+struct build_spec {
+	const struct source *src;
+	GHashTable *overlay;
+	const char *arch;
+	bool debug;
+	GPtrArray *fragments;
+	const char *label;
+};
+
+/**
+ * struct build_result - a built kernel
+ * @dir:	folder in the cache with the image, config and build.json
+ * @image:	bootable file
+ * @config:	its .config
+ * @sha256:	of the image
+ * @seconds:	what the build took, 0 where it was there already
+ * @cached:	it was there already
+ */
+struct build_result {
+	char *dir, *image, *config, *sha256;
+	double seconds;
+	bool cached;
+};
+
+/*
+ * Build it, or find it in the cache.  A compile error ends with exit status
+ * broken and the first error line of the compiler.
+ */
+struct build_result *kernel_build(const struct build_spec *spec, GError **err);
+void build_result_free(struct build_result *r);
+
+/*
+ * The source that @cli names: --tree DIR, or a word "debian-source:VERSION" in
+ * @word, or the default (debian-source:6.12); NULL with *@err.
+ */
+struct source *source_from_cli(const struct cli *cli, const char *word, GError **err);
+/* A built kernel as the suite wants it; @label is its column heading */
+struct kernel *kernel_from_build(const struct cli *cli, const struct source *src,
+				 const struct build_result *b, const char *label, const char *role,
+				 GError **err);
+/* The architecture asked for, or the host's, as a static string */
+const char *cli_arch(const struct cli *cli);
+
+/* ---- selftests.c ---- */
+
+/* Fill ksrc where it is not set yet: --ksrc, build tree's source, or the packaged one (fetched) */
+bool kernel_find_ksrc(const struct cli *cli, struct kernel *k, GError **err);
+/*
+ * Build the tests for @k (its arch, its ksrc) in the cache, keyed by the
+ * content of selftests/ and guest/, the source and the compiler.  Returns the folder with
+ * kvm/<test>_test, mm/<test>_test, bench/..., and init; g_free() it; NULL with *@err.
+ */
+char *selftests_build(const struct cli *cli, const struct kernel *k, GError **err);
+
+#endif /* MMGATE_BUILD_H */

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tests run on kernels, and what came of it: run.json, its verdict, statistics, history.
+ */
+#ifndef MMGATE_RUN_H
+#define MMGATE_RUN_H
+
+#include "build/build.h"
+#include "plan/plan.h"
+#include "vm/vm.h"
+#include <stdio.h>
+
+/* ---- suite.c: run tests on kernels, the heart of run, gate, mutants and bisect ---- */
+
+#define DEFAULT_KERNEL "debian:6.12"	/* where no --kernel is given */
+
+/**
+ * struct suite - what to run
+ * @kernels:	struct kernel *
+ * @tests:	globs, empty for all that fit
+ * @machines:	names, empty for those the tests ask for
+ * @repeat:	runs; kernels alternate within each
+ * @one_seed:	the same seed in every run; else each draws from the one after
+ * @quiet:	no text on stdout
+ * @on_case:	called with each case result object as it comes, or NULL; return
+ *		false to end the boot there (mutants: killed already)
+ */
+struct suite {
+	const struct cli *cli;
+	GPtrArray *kernels;
+	GPtrArray *tests;
+	GPtrArray *machines;
+	int repeat;
+	bool one_seed;
+	const char *verb;
+	const char *out;		/* results folder, made already, or NULL: made by the rules */
+	bool (*on_case)(json_t *result, void *data);
+	void *data;
+};
+
+/*
+ * Run it.  Returns run.json (json_decref() it), also written to its folder
+ * (*@dir, g_free() it), with verdict, exit and reason filled in; NULL with *@err
+ * where not even that could be had.
+ */
+json_t *suite_run(const struct suite *s, char **dir, GError **err);
+
+/* Make the results folder (--out, or results/<date>-<n>) and point latest at it; g_free() it */
+char *results_make_dir(const struct cli *cli, GError **err);
+/* Judge the cases, boots, splats and requires in @run: sets verdict, exit and reason; returns the exit status */
+int results_judge(json_t *run);
+/* Write @run to @dir/run.json */
+bool results_save(json_t *run, const char *dir, GError **err);
+
+/* A run.json to be filled: tool, host, command, kernels and empty lists */
+json_t *run_new(const struct cli *cli, const char *verb, const GPtrArray *kernels);
+/* Which accelerator its VMs used (the first one's word) */
+void run_set_accel(json_t *run, const struct accel *a);
+/* Add a case result that no VM gave */
+void run_add_case(json_t *run, const char *name, int kernel, int boot, const char *machine,
+		  int repeat, const char *result, const char *reason);
+
+/*
+ * Run the tests of @plan on the host itself as kernel @nr of @run, results below @dir.
+ * False with *@err where that was not possible.
+ */
+bool host_run(json_t *run, const struct cli *cli, int nr, const GPtrArray *plan, const char *built,
+	      const char *dir, int repeat, GError **err);
+
+/* ---- splat.c, known.c, history.c ---- */
+/*
+ * Find splats in a console: array as in boots[].splats.  Lines of the form
+ * "mmgate: start TEST" written to the kernel log by PID 1 tie them to tests.
+ */
+json_t *splat_scan(const char *console, gsize len);
+/* Set "allowed" in splats and results where an entry of configs/known-issues fits; notes go to run["known_issues"] */
+bool known_apply(json_t *run, GError **err);
+/* Put the run into the history database; false with *@err (a warning for the caller, no failure) */
+bool history_add(json_t *run, GError **err);
+
+/* ---- verdict.c: numbers and words ---- */
+
+/* Exact (Clopper-Pearson) two-sided bounds of a rate: @k of @n, confidence 1 - @alpha */
+void clopper_pearson(unsigned int k, unsigned int n, double alpha, double *low, double *high);
+/*
+ * Mann-Whitney rank test of two samples, ties counted: two-sided p; exact
+ * where there are few values, else by the normal approximation.  *@effect gets the chance that a
+ * value of @b is larger than one of @a (ties half), may be NULL.
+ */
+double rank_test(const double *a, unsigned int na, const double *b, unsigned int nb,
+		 double *effect);
+
+/* What a case did in all runs of one kernel */
+struct tally {
+	unsigned int pass, fail, skip, broken;
+};
+
+/* How a case went from base to patched */
+enum change {
+	CHANGE_FIXED, CHANGE_REGRESSED, CHANGE_STILL_FAILING, CHANGE_STILL_PASSING,
+	CHANGE_FLAKY, CHANGE_BROKEN, CHANGE_SKIPPED, CHANGE_ABSENT,
+};
+
+const char *change_name(enum change c);
+enum change change_of(const struct tally *base, const struct tally *patched);
+
+enum verdict {
+	VERDICT_PASS, VERDICT_NOT_REPRODUCED, VERDICT_NOT_FIXED, VERDICT_REGRESSED,
+	VERDICT_INCONCLUSIVE, VERDICT_BROKEN,
+};
+
+const char *verdict_name(enum verdict v);
+int verdict_exit(enum verdict v);
+
+/* What a gate asks of a case */
+enum claim { CLAIM_FIXES, CLAIM_KEEPS, CLAIM_NONE };
+
+/**
+ * struct judged - one case of a gate, judged
+ * @name:	family/test/case@machine
+ * @claim:	what the gate asks of it
+ */
+struct judged {
+	const char *name;
+	enum claim claim;
+	struct tally base, patched;
+	enum change change;
+};
+
+/*
+ * The verdict on all cases; @why gets one line, g_free() it.  @more gets how many
+ * more runs an inconclusive one needs (0: more runs will not help).
+ */
+enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, unsigned int *more);
+
+/* ---- judged.c: what was found out before ---- */
+
+struct judged_keys;
+
+/*
+ * Names for what is known of mutants: each holds all that an answer depends on,
+ * the images, the programs that run in the VM (those of @good's selftests), the machines'
+ * files, seed and accelerator.  NULL with *@err.
+ */
+struct judged_keys *judged_keys_new(const struct cli *cli, const struct kernel *good, GError **err);
+void judged_keys_free(struct judged_keys *keys);
+/*
+ * The name of "@tests on @machines, on the image @sha256"; @how: more words that count.
+ * NULL where it cannot be had (no such test, say); g_free() it.
+ */
+char *judged_key(const struct judged_keys *keys, const char *sha256, const GPtrArray *tests,
+		 const GPtrArray *machines, const char *how);
+/* What was kept under @key in the cache (mutants/judged), NULL where nothing was */
+json_t *judged_load(const char *key);
+/* Keep @what under @key, with the time as "judged"; trouble is only said */
+void judged_save(const char *key, json_t *what);
+
+/* ---- bench_stat.c ---- */
+
+/* Median of @n values, which are left as they are; NaN where there are none */
+double bench_median(const double *v, guint n);
+
+/**
+ * struct bench_ratio - median of one sample over that of another
+ * @value:	the ratio; NaN where the divisor is 0 or a sample is empty
+ * @lo, @hi:	95 % bounds of it by bootstrap (both samples drawn anew with
+ *		replacement, 2000 times, from a fixed seed: the same values give the same bounds)
+ */
+struct bench_ratio {
+	double value, lo, hi;
+};
+
+struct bench_ratio bench_ratio(const double *num, guint nn, const double *den, guint nd);
+
+/*
+ * Values of @metric in the cases of @run named @name, in the order of the
+ * runs, for kernel @kernel (-1: any).  Only cases that passed.  g_array_unref() it.
+ */
+GArray *bench_values(const json_t *run, const char *name, int kernel, const char *metric);
+
+/* ---- rep.c: run.json read back, checked and counted ---- */
+
+/**
+ * struct rep_cell - a case on one machine and one kernel, over all repeats
+ * @cases:	its objects of run["cases"], borrowed
+ * @pass:	how many passed; and so on
+ * @allowed:	of the failed and broken ones, how many a known issue allows
+ * @auc:	AUC measured, least and greatest over the repeats; has_auc where any
+ */
+struct rep_cell {
+	GPtrArray *cases;
+	int pass, fail, skip, broken, allowed;
+	bool has_auc;
+	double auc_min, auc_max;
+};
+
+/* A line of the matrix; @cells has one for each kernel */
+struct rep_row {
+	const char *name, *machine;
+	char *test;			/* family/test */
+	struct rep_cell *cells;
+};
+
+/**
+ * struct rep_group - what one boot of a kernel yielded
+ * @kernel:	its number
+ * @boot:	its object of run["boots"], or NULL where there was none
+ * @name:	"default", or "default.2" for the third repeat; g_free() it
+ * @cases:	objects of run["cases"], borrowed
+ */
+struct rep_group {
+	size_t kernel;
+	json_t *boot;
+	char *name;
+	GPtrArray *cases;
+};
+
+/**
+ * struct rep_verdict - a line of the run's own: a required test, a case of a
+ * gate, a mutant
+ * @word:	"pass", "fail", "broken" or "skip"
+ */
+struct rep_verdict {
+	char *name;
+	const char *word;
+	char *reason;
+};
+
+/**
+ * struct rep - run.json, checked and counted; strings are borrowed from it
+ * @rows:	struct rep_row *, in the order in which they ran
+ */
+struct rep {
+	json_t *run;
+	const char *dir;
+	json_t *kernels, *boots, *cases;
+	size_t nr_kernels;
+	GPtrArray *rows;
+	GPtrArray *groups;		/* struct rep_group *, by kernel, then in order */
+	GPtrArray *verdicts;		/* struct rep_verdict * */
+	bool compared;			/* results are judged against each other, not one by one */
+	GHashTable *index;
+	int pass, fail, skip, broken, splats, splats_allowed;
+};
+
+/* Read run.json of @dir; NULL with *@err */
+json_t *rep_load(const char *dir, GError **err);
+/* Check @run and lay it out; NULL with *@err naming what is wrong in it */
+struct rep *rep_new(json_t *run, const char *dir, GError **err);
+void rep_free(struct rep *r);
+
+/* Members of an object: "" or 0 where absent or of another type */
+const char *rep_str(const json_t *o, const char *key);
+double rep_num(const json_t *o, const char *key);
+json_int_t rep_int(const json_t *o, const char *key);
+bool rep_bool(const json_t *o, const char *key);
+/* The run's reason, without the verdict in front of it */
+const char *rep_reason(const json_t *run);
+/* Label of kernel number @i */
+const char *rep_label(const struct rep *r, size_t i);
+/* "fail", "broken", "pass", "skip", or "none" where it did not run, the worst first */
+const char *rep_cell_word(const struct rep_cell *c);
+/* Text of a cell: "pass 1.00", "FAIL 3/20 0.50"; g_free() it */
+char *rep_cell_text(const struct rep_cell *c);
+/* The case that shows best what is wrong (or right) in a cell, or NULL */
+json_t *rep_cell_case(const struct rep_cell *c);
+/* What it means for a user that case @c failed, or NULL where it did not */
+const char *rep_meaning(const struct rep *r, const json_t *c);
+/*
+ * The result of a boot as such, which machine-readable reports show as a case
+ * named "boot": "pass" where it went to its end without a splat that counts,
+ * "fail" where the kernel died or splatted, "broken" where it never came up or
+ * was lost.  @reason: one line, g_free() it.
+ */
+const char *rep_boot_result(const json_t *boot, char **reason);
+/*
+ * How CI forms show a result so that they are red where the run is, and only
+ * there: what a known issue allows, and what a gate or a hunt for mutants
+ * judges by comparison, is a skip that says so.  @reason: g_free() it.
+ */
+const char *rep_shown(const struct rep *r, const json_t *c, char **reason);
+const char *rep_boot_shown(const struct rep *r, const json_t *boot, char **reason);
+/* Name of a case within its test, and of its test; g_free() them */
+char *rep_test_name(const json_t *c);
+const char *rep_case_name(const json_t *c);
+/* Write @text as file @name of the results folder; false with *@err */
+bool rep_write(const struct rep *r, const char *name, const GString *text, GError **err);
+/* A regular file below the results folder, at most @max bytes (its tail where @tail);
+ * NULL where there is none or the path leaves the folder.  g_free() it.
+ */
+char *rep_file(const struct rep *r, const char *path, gsize max, bool tail, gsize *len);
+
+#endif /* MMGATE_RUN_H */

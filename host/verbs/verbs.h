@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The command line and the verbs.
+ */
+#ifndef MMGATE_VERBS_H
+#define MMGATE_VERBS_H
+
+#include "report/report.h"
+
+/**
+ * struct cli - the command line, options shared by all verbs
+ *
+ * Lists are GPtrArray of char *, empty rather than NULL; strings are NULL
+ * where the option was not given.
+ */
+struct cli {
+	const char *verb;
+	GPtrArray *args;		/* words that are no options, after the verb */
+	GPtrArray *command;		/* the whole command line as typed */
+
+	GPtrArray *kernels;		/* --kernel */
+	char *modules;			/* --modules */
+	char *ksrc;			/* --ksrc */
+	char *arch;			/* --arch */
+	GPtrArray *machines;		/* --machine */
+	GPtrArray *tests;		/* --test */
+	GPtrArray *require;		/* --require */
+	char *accel;			/* --accel: auto, kvm, tcg */
+	int repeat;			/* --repeat, 1 by default */
+	int jobs;			/* --jobs, 0: as many as fit */
+	int timeout;			/* --timeout, 0: by the plan */
+	char *out;			/* --out */
+	uint64_t seed;			/* --seed, 0: the default */
+	bool json, junit, tap, html, kcidb;
+	bool strict;			/* what does not fit is an error: mutants, drift */
+	bool offline, dry_run, yes, quiet, no_history, destructive;
+	int verbose;
+
+	char *tree;			/* --tree: gate, build, bisect, export */
+	char *base, *patched, *series;	/* gate */
+	GPtrArray *config;		/* --config FRAGMENT: build */
+	bool flaky;			/* history --flaky */
+	bool empty_cache;		/* doctor --empty-cache */
+};
+
+/* Verbs; each returns the exit status and has set *@err when it is not 0 and
+ * no run.json carries the reason.
+ */
+int verb_run(struct cli *cli, GError **err);
+int verb_gate(struct cli *cli, GError **err);
+int verb_mutants(struct cli *cli, GError **err);
+int verb_bench(struct cli *cli, GError **err);
+int verb_bisect(struct cli *cli, GError **err);
+int verb_report(struct cli *cli, GError **err);
+int verb_shell(struct cli *cli, GError **err);
+int verb_list(struct cli *cli, GError **err);
+int verb_doctor(struct cli *cli, GError **err);
+int verb_build(struct cli *cli, GError **err);
+int verb_history(struct cli *cli, GError **err);
+int verb_export(struct cli *cli, GError **err);
+int verb_restore(struct cli *cli, GError **err);
+
+struct cli *cli_new(void);
+void cli_free(struct cli *cli);
+/*
+ * Parse argv into @cli and return the verb's function, or NULL with *@err
+ * (usage).  @help: -h was given; print cli_usage() instead.
+ */
+int (*cli_parse(struct cli *cli, int argc, char **argv, bool *help, GError **err))(struct cli *cli,
+										    GError **err);
+/* Help for @verb, or for all where NULL; g_free() it */
+char *cli_usage(const char *verb);
+
+/* ---- run.c ---- */
+
+/* The kernels of --kernel (or the default one), labels made unique; NULL with *@err */
+GPtrArray *run_kernels(const struct cli *cli, GError **err);
+/* Write the reports that were asked for, the history, the text and the last line; exit status */
+int run_reports(const struct cli *cli, json_t *run, const char *dir, GError **err);
+
+/* ---- gate.c: what a run says about each case ---- */
+
+/* The base and the patched kernel of gate @name, built or from the cache; NULL with *@err */
+GPtrArray *gate_kernels(const struct cli *cli, const char *name, GError **err);
+
+/**
+ * struct seen - what one case did in all runs of one kernel
+ * @name:	family/test/case, or boot/splat and boot/between_tests
+ * @machine:	where
+ * @t:		counts
+ * @reason:	of its worst result
+ * @metrics:	name -> GArray of double
+ */
+struct seen {
+	char *name, *machine, *reason;
+	struct tally t;
+	GHashTable *metrics;
+};
+
+/* "name@machine" -> struct seen *, for kernel @nr of @run */
+GHashTable *seen_collect(json_t *run, int nr);
+/*
+ * Make the two speak of the same cases: a test that never came to its cases (a
+ * dead VM) stands for each of them, and a boot without trouble passes what the
+ * other's boots failed at.
+ */
+void seen_align(GHashTable *a, json_t *run_a, int nr_a, GHashTable *b, json_t *run_b, int nr_b);
+/* Keys of both, sorted; char * borrowed from the tables */
+GPtrArray *seen_keys(GHashTable *a, GHashTable *b);
+/* True where @glob ("GLOB" or "GLOB@MACHINE") names that case */
+bool claim_matches(const char *glob, const char *name, const char *machine);
+/* The first boot of kernel @nr that did not end well: its reason, NULL where all did */
+const char *bad_boot(json_t *run, int nr);
+
+#endif /* MMGATE_VERBS_H */

@@ -24,9 +24,9 @@ $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# A unit test names the sources it links in a line "// unit-sources: FILE..."
+# A unit test names the sources it links in a line "// unit-sources: FILE...", globs allowed
 define unit
-$(B)/unit/$(1): tests/unit/$(1).c $(addprefix $(B)/,$(patsubst %.c,%.o,$(shell sed -n 's,^// unit-sources:,,p' tests/unit/$(1).c)))
+$(B)/unit/$(1): tests/unit/$(1).c $(addprefix $(B)/,$(patsubst %.c,%.o,$(wildcard $(shell sed -n 's,^// unit-sources:,,p' tests/unit/$(1).c))))
 	@mkdir -p $$(@D)
 	$$(CC) $$(ALL_CFLAGS) $$(shell pkg-config --cflags cmocka) $(SAN) -o $$@ $$(filter %.c %.o,$$^) $$(PKG_LIBS) $$(shell pkg-config --libs cmocka) -lm
 endef

@@ -105,6 +105,14 @@ void status_note(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 void status_debug(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 void status_clear(void);
 
+/* ---- json.c ---- */
+
+/* Members of an object: "" or 0 where absent or of another type */
+const char *obj_str(const json_t *o, const char *key);
+double obj_num(const json_t *o, const char *key);
+json_int_t obj_int(const json_t *o, const char *key);
+bool obj_bool(const json_t *o, const char *key);
+
 /* ---- text.c ---- */
 
 /* Columns that @s takes on a terminal */

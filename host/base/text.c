@@ -6,6 +6,32 @@
 
 #include <string.h>
 
+char *mmg_clean(const char *s, gssize len, gsize max)
+{
+	gsize n = len < 0 ? strlen(s) : (gsize)len;
+	char *valid, *p;
+	GString *out;
+
+	if (n > max)
+		n = max;
+	valid = g_utf8_make_valid(s, n);
+	out = g_string_sized_new(n);
+	for (p = valid; *p; p = g_utf8_next_char(p)) {
+		gunichar c = g_utf8_get_char(p);
+
+		if (c == '\t')
+			g_string_append_c(out, '\t');
+		else if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xfffe || c == 0xffff ||
+			 c == 0x2028 || c == 0x2029 || (c >= 0x202a && c <= 0x202e) ||
+			 (c >= 0x2066 && c <= 0x2069))
+			g_string_append_c(out, ' ');
+		else
+			g_string_append_unichar(out, c);
+	}
+	g_free(valid);
+	return g_string_free(out, FALSE);
+}
+
 /**
  * text_width() - columns that a string takes on a terminal
  * @s: UTF-8 without control characters

@@ -17,26 +17,26 @@ static void td(GString *out, const char *class, const char *text)
 /* "fail 2 of 3 (failure rate 9 to 99 %)" */
 static void tally(GString *out, const json_t *t)
 {
-	int pass = rep_int(t, "pass"), fail = rep_int(t, "fail"), broken = rep_int(t, "broken");
+	int pass = obj_int(t, "pass"), fail = obj_int(t, "fail"), broken = obj_int(t, "broken");
 	int n = pass + fail + broken;
 	const char *class = fail ? "fail" : broken ? "broken" : pass ? "pass" : "skip";
 
 	g_string_append_printf(out, "<td class=\"res %s\"", class);
 	g_string_append_printf(out, " title=\"failure rate %.0f to %.0f %%, 95 %% exact\">",
-			       100 * rep_num(t, "fail_rate_low"), 100 * rep_num(t, "fail_rate_high"));
+			       100 * obj_num(t, "fail_rate_low"), 100 * obj_num(t, "fail_rate_high"));
 	if (n)
 		g_string_append_printf(out, "%s %d of %d", class, fail ? fail : broken ? broken : pass, n);
 	else
-		g_string_append(out, rep_int(t, "skip") ? "skip" : "&#8211;");
+		g_string_append(out, obj_int(t, "skip") ? "skip" : "&#8211;");
 	g_string_append(out, "</td>");
 }
 
 /* What is claimed, or has changed, before the rest */
 static bool tells(const json_t *c)
 {
-	const char *change = rep_str(c, "change");
+	const char *change = obj_str(c, "change");
 
-	return *rep_str(c, "claim") || (strcmp(change, "still passing") && strcmp(change, "skipped"));
+	return *obj_str(c, "claim") || (strcmp(change, "still passing") && strcmp(change, "skipped"));
 }
 
 static void gate_rows(GString *out, const json_t *cases, bool telling)
@@ -45,7 +45,7 @@ static void gate_rows(GString *out, const json_t *cases, bool telling)
 	size_t i;
 
 	json_array_foreach((json_t *)cases, i, c) {
-		const char *change = rep_str(c, "change"), *claim = rep_str(c, "claim");
+		const char *change = obj_str(c, "change"), *claim = obj_str(c, "claim");
 		const char *class = html_class(change);
 
 		if (tells(c) != telling)
@@ -56,16 +56,16 @@ static void gate_rows(GString *out, const json_t *cases, bool telling)
 		if (!strcmp(claim, "fixes") && !strcmp(change, "still passing"))
 			class = "fail";
 		g_string_append(out, "<tr>");
-		td(out, NULL, rep_str(c, "name"));
-		td(out, NULL, rep_str(c, "machine"));
+		td(out, NULL, obj_str(c, "name"));
+		td(out, NULL, obj_str(c, "machine"));
 		td(out, NULL, claim);
 		tally(out, json_object_get(c, "base"));
 		tally(out, json_object_get(c, "patched"));
 		td(out, class, change);
 		g_string_append(out, "<td>");
-		html_text(out, "%.400s", rep_str(c, "base_reason"));
+		html_text(out, "%.400s", obj_str(c, "base_reason"));
 		g_string_append(out, "</td><td>");
-		html_text(out, "%.400s", rep_str(c, "patched_reason"));
+		html_text(out, "%.400s", obj_str(c, "patched_reason"));
 		g_string_append(out, "</td></tr>\n");
 	}
 }
@@ -87,15 +87,15 @@ static void gate_metrics(GString *out, const json_t *metrics)
 	g_string_append(out, "<h3>Measured values</h3>\n<div class=\"scroll\"><table><thead><tr><th>value</th><th>case</th><th>machine</th><th>base, median</th><th>patched, median</th><th>runs</th><th>p</th><th>change</th></tr></thead><tbody>\n");
 	json_array_foreach((json_t *)metrics, i, m) {
 		g_string_append(out, "<tr>");
-		td(out, NULL, rep_str(m, "name"));
-		td(out, NULL, rep_str(m, "case"));
-		td(out, NULL, rep_str(m, "machine"));
+		td(out, NULL, obj_str(m, "name"));
+		td(out, NULL, obj_str(m, "case"));
+		td(out, NULL, obj_str(m, "machine"));
 		g_string_append_printf(out, "<td class=\"num\">%.4g</td><td class=\"num\">%.4g</td>",
-				       rep_num(m, "base_median"), rep_num(m, "patched_median"));
+				       obj_num(m, "base_median"), obj_num(m, "patched_median"));
 		g_string_append_printf(out, "<td class=\"num\">%lld, %lld</td><td class=\"num\">%.3g</td>",
-				       (long long)rep_int(m, "base_n"),
-				       (long long)rep_int(m, "patched_n"), rep_num(m, "p"));
-		td(out, html_class(rep_str(m, "change")), rep_str(m, "change"));
+				       (long long)obj_int(m, "base_n"),
+				       (long long)obj_int(m, "patched_n"), obj_num(m, "p"));
+		td(out, html_class(obj_str(m, "change")), obj_str(m, "change"));
 		g_string_append(out, "</tr>\n");
 	}
 	g_string_append(out, "</tbody></table></div>\n");
@@ -103,27 +103,27 @@ static void gate_metrics(GString *out, const json_t *metrics)
 
 void html_gate(GString *out, const json_t *gate)
 {
-	const char *verdict = rep_str(gate, "verdict");
+	const char *verdict = obj_str(gate, "verdict");
 	const json_t *cases = json_object_get(gate, "cases");
 
 	g_string_append(out, "<p><b>");
-	html_text(out, "%s", rep_str(gate, "name"));
+	html_text(out, "%s", obj_str(gate, "name"));
 	g_string_append(out, "</b>: ");
-	html_text(out, "%s", rep_str(gate, "about"));
+	html_text(out, "%s", obj_str(gate, "about"));
 	g_string_append(out, "</p>\n<p>");
 	html_element(out, "span", html_class(verdict), verdict);
 	g_string_append(out, " ");
-	html_text(out, "%s", rep_str(gate, "reason"));
+	html_text(out, "%s", obj_str(gate, "reason"));
 	g_string_append(out, "</p>\n<dl><dt>base</dt><dd>");
-	html_text(out, "%s", rep_str(json_object_get(gate, "base"), "how"));
+	html_text(out, "%s", obj_str(json_object_get(gate, "base"), "how"));
 	g_string_append(out, "</dd><dt>patched</dt><dd>");
-	html_text(out, "%s", rep_str(json_object_get(gate, "patched"), "how"));
+	html_text(out, "%s", obj_str(json_object_get(gate, "patched"), "how"));
 	g_string_append(out, "</dd></dl>\n");
-	if (rep_bool(gate, "identical"))
+	if (obj_bool(gate, "identical"))
 		g_string_append(out, "<p class=\"verdict broken\">The two images are identical, byte for byte.</p>\n");
-	if (rep_int(gate, "more_runs"))
+	if (obj_int(gate, "more_runs"))
 		g_string_append_printf(out, "<p class=\"note\">%lld more runs would settle it, if the rates stay as they are.</p>\n",
-				       (long long)rep_int(gate, "more_runs"));
+				       (long long)obj_int(gate, "more_runs"));
 	gate_table(out, cases, true);
 	gate_metrics(out, json_object_get(gate, "metrics"));
 	g_string_append(out, "<details><summary>What nothing is claimed of and what did not change</summary>");
@@ -163,7 +163,7 @@ static void kill_cell(GString *out, const json_t *mutant, const char *test)
 		{ "F", "fail", "pass" }, { "P", "panic", "pass" }, { "S", "splat", "pass" },
 		{ "B", "broken", "broken" },
 	};
-	const char *kill = rep_str(json_object_get(mutant, "kills"), test);
+	const char *kill = obj_str(json_object_get(mutant, "kills"), test);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(words); i++) {
 		if (!strcmp(kill, words[i][0])) {
@@ -177,14 +177,14 @@ static void kill_cell(GString *out, const json_t *mutant, const char *test)
 
 static void mutant_row(GString *out, const json_t *m, const GPtrArray *tests)
 {
-	const char *fate = rep_str(m, "fate"), *why = rep_str(m, "reason");
+	const char *fate = obj_str(m, "fate"), *why = obj_str(m, "reason");
 
 	g_string_append(out, "<tr><td><details><summary>");
-	html_text(out, "%s", rep_str(m, "name"));
+	html_text(out, "%s", obj_str(m, "name"));
 	g_string_append(out, "</summary>");
-	html_text(out, "%s. %s", rep_str(m, "about"), *why ? why : rep_str(m, "survives"));
+	html_text(out, "%s. %s", obj_str(m, "about"), *why ? why : obj_str(m, "survives"));
 	g_string_append(out, "</details></td>");
-	td(out, NULL, rep_str(m, "room"));
+	td(out, NULL, obj_str(m, "room"));
 	td(out, html_class(fate), fate);
 	for (guint i = 0; i < tests->len; i++)
 		kill_cell(out, m, tests->pdata[i]);
@@ -199,9 +199,9 @@ void html_mutants(GString *out, const json_t *mutants)
 	size_t i;
 
 	g_string_append(out, "<p>");
-	html_text(out, "%s %s, %s: score %.1f %% of %lld mutants.", rep_str(mutants, "source"),
-		  rep_str(mutants, "version"), rep_str(mutants, "arch"),
-		  100 * rep_num(mutants, "score"), (long long)rep_int(mutants, "total"));
+	html_text(out, "%s %s, %s: score %.1f %% of %lld mutants.", obj_str(mutants, "source"),
+		  obj_str(mutants, "version"), obj_str(mutants, "arch"),
+		  100 * obj_num(mutants, "score"), (long long)obj_int(mutants, "total"));
 	g_string_append(out, "</p>\n<div class=\"counts\">");
 	json_object_foreach(json_object_get(mutants, "fates"), key, v) {
 		char *s = g_strdup_printf("%lld %s", (long long)json_integer_value(v), key);
@@ -215,10 +215,10 @@ void html_mutants(GString *out, const json_t *mutants)
 	g_string_append(out, "</tr></thead><tbody>\n");
 	/* what got away is what matters */
 	json_array_foreach(json_object_get(mutants, "list"), i, m)
-		if (strcmp(rep_str(m, "fate"), "killed"))
+		if (strcmp(obj_str(m, "fate"), "killed"))
 			mutant_row(out, m, tests);
 	json_array_foreach(json_object_get(mutants, "list"), i, m)
-		if (!strcmp(rep_str(m, "fate"), "killed"))
+		if (!strcmp(obj_str(m, "fate"), "killed"))
 			mutant_row(out, m, tests);
 	g_string_append(out, "</tbody></table></div>\n");
 	g_ptr_array_unref(tests);

@@ -67,7 +67,7 @@ static const json_t *case_of(const struct rep_group *g, const char *name)
 	if (g_str_has_suffix(name, control))
 		len -= strlen(control);
 	for (guint i = 0; i < g->cases->len; i++) {
-		const char *s = rep_str(g->cases->pdata[i], "name");
+		const char *s = obj_str(g->cases->pdata[i], "name");
 
 		if (strlen(s) == len && !strncmp(s, name, len))
 			return g->cases->pdata[i];
@@ -77,7 +77,7 @@ static const json_t *case_of(const struct rep_group *g, const char *name)
 
 static bool is_bad(const json_t *c)
 {
-	return c && (!strcmp(rep_str(c, "result"), "fail") || !strcmp(rep_str(c, "result"), "broken"));
+	return c && (!strcmp(obj_str(c, "result"), "fail") || !strcmp(obj_str(c, "result"), "broken"));
 }
 
 /* Rank 0 are the bad ones, 1 the good, 2 the controls */
@@ -304,7 +304,7 @@ bool figures_draw(struct figures *f, GError **err)
 static void caption(const struct figures *f, const struct figure *fig, GString *out)
 {
 	bool negative = g_str_has_suffix(fig->name, control);
-	const char *word = fig->c && !negative ? rep_str(fig->c, "result") : "";
+	const char *word = fig->c && !negative ? obj_str(fig->c, "result") : "";
 	json_t *auc = json_object_get(json_object_get(fig->c, "metrics"), "auc");
 
 	g_string_append(out, "<figcaption>");

@@ -113,7 +113,7 @@ static void raw(struct page *p, const char *s)
 
 static const char *verdict_class(const json_t *run)
 {
-	const char *class = html_class(rep_str(run, "verdict"));
+	const char *class = html_class(obj_str(run, "verdict"));
 
 	return class ? class : "broken";
 }
@@ -121,8 +121,8 @@ static const char *verdict_class(const json_t *run)
 static void head(struct page *p)
 {
 	const json_t *run = p->r->run;
-	char *verdict = g_ascii_strup(rep_str(run, "verdict"), -1);
-	char *time = text_seconds(rep_num(run, "duration_s"));
+	char *verdict = g_ascii_strup(obj_str(run, "verdict"), -1);
+	char *time = text_seconds(obj_num(run, "duration_s"));
 	json_t *host = json_object_get(run, "host");
 
 	raw(p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -130,24 +130,24 @@ static void head(struct page *p)
 	       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 	       "<meta name=\"referrer\" content=\"no-referrer\">\n"
 	       "<link rel=\"icon\" href=\"data:,\">\n<title>mmgate ");
-	html_text(p->out, "%s: %s", rep_str(run, "id"), verdict);
+	html_text(p->out, "%s: %s", obj_str(run, "id"), verdict);
 	raw(p, "</title>\n<style>\n");
 	raw(p, style);
 	raw(p, "</style>\n</head>\n<body>\n");
 	raw(p, plots_defs());
 	raw(p, "<header>\n<h1>");
-	html_text(p->out, "mmgate %s %s", rep_str(run, "verb"), rep_str(run, "id"));
+	html_text(p->out, "mmgate %s %s", obj_str(run, "verb"), obj_str(run, "id"));
 	g_string_append_printf(p->out, "</h1>\n<div class=\"verdict %s\"><b>", verdict_class(run));
 	html_text(p->out, "%s", verdict);
 	raw(p, "</b> ");
 	html_text(p->out, "%s", rep_reason(run));
 	raw(p, "</div>\n<p class=\"soft\">");
-	html_text(p->out, "%s, %s, QEMU %s, %s%s%s%s", rep_str(run, "started"), time,
-		  rep_str(host, "qemu"), rep_str(host, "accel"),
-		  *rep_str(host, "accel_reason") ? " (" : "", rep_str(host, "accel_reason"),
-		  *rep_str(host, "accel_reason") ? ")" : "");
+	html_text(p->out, "%s, %s, QEMU %s, %s%s%s%s", obj_str(run, "started"), time,
+		  obj_str(host, "qemu"), obj_str(host, "accel"),
+		  *obj_str(host, "accel_reason") ? " (" : "", obj_str(host, "accel_reason"),
+		  *obj_str(host, "accel_reason") ? ")" : "");
 	raw(p, "</p>\n");
-	if (!rep_bool(run, "complete"))
+	if (!obj_bool(run, "complete"))
 		raw(p, "<p class=\"verdict broken\">The run was not completed: what follows is partial.</p>\n");
 	g_string_append_printf(p->out, "<div class=\"counts\"><span class=\"pass\">%d pass</span><span class=\"fail\">%d fail</span><span class=\"broken\">%d broken</span><span class=\"skip\">%d skip</span><span>%d splat%s</span>%s</div>\n</header>\n",
 			       p->r->pass, p->r->fail, p->r->broken, p->r->skip, p->r->splats, p->r->splats == 1 ? "" : "s",
@@ -205,7 +205,7 @@ static void failure(struct page *p, const struct rep_row *row, size_t k, int id)
 	html_text(p->out, "%s", row->name);
 	raw(p, "</h3>\n<p>");
 	html_text(p->out, "On %s, machine %s: %s", rep_label(p->r, k), row->machine,
-		  rep_str(c, "reason"));
+		  obj_str(c, "reason"));
 	raw(p, "</p>\n");
 	if (means) {
 		raw(p, "<p><b>Means:</b> ");
@@ -213,9 +213,9 @@ static void failure(struct page *p, const struct rep_row *row, size_t k, int id)
 		raw(p, "</p>\n");
 	}
 	metrics(p, c);
-	if (*rep_str(c, "allowed")) {
+	if (*obj_str(c, "allowed")) {
 		raw(p, "<p class=\"note\">");
-		html_text(p->out, "Allowed by known issue %s.", rep_str(c, "allowed"));
+		html_text(p->out, "Allowed by known issue %s.", obj_str(c, "allowed"));
 		raw(p, "</p>\n");
 	}
 	diagnostics(p, c);
@@ -223,9 +223,9 @@ static void failure(struct page *p, const struct rep_row *row, size_t k, int id)
 	if (figure >= 0)
 		g_string_append_printf(p->out, "<a href=\"#f%d\">picture</a> ", figure);
 	if (json_is_integer(json_object_get(c, "boot")) &&
-	    json_array_get(p->r->boots, rep_int(c, "boot")))
+	    json_array_get(p->r->boots, obj_int(c, "boot")))
 		g_string_append_printf(p->out, "<a href=\"#b%lld\">console</a>",
-				       (long long)rep_int(c, "boot"));
+				       (long long)obj_int(c, "boot"));
 	raw(p, "</p>\n</article>\n");
 	g_free(text);
 }
@@ -233,7 +233,7 @@ static void failure(struct page *p, const struct rep_row *row, size_t k, int id)
 /* A kernel that is there to fail: base of a gate, mutant */
 static bool meant_to_fail(const struct page *p, size_t k)
 {
-	const char *role = rep_str(json_array_get(p->r->kernels, k), "role");
+	const char *role = obj_str(json_array_get(p->r->kernels, k), "role");
 
 	return p->r->compared && (!strcmp(role, "base") || !strcmp(role, "mutant"));
 }
@@ -312,7 +312,7 @@ static void matrix_cell(struct page *p, const struct rep_cell *cell)
 	g_string_append_printf(p->out, "<td class=\"res %s\"", word);
 	if (!strcmp(word, "skip")) {
 		raw(p, " title=\"");
-		html_text(p->out, "%.500s", rep_str(c, "reason"));
+		html_text(p->out, "%.500s", obj_str(c, "reason"));
 		raw(p, "\"");
 	}
 	raw(p, ">");
@@ -399,9 +399,9 @@ static void skips(struct page *p)
 	size_t i;
 
 	json_array_foreach(p->r->cases, i, c) {
-		const char *why = *rep_str(c, "reason") ? rep_str(c, "reason") : "no reason given";
+		const char *why = *obj_str(c, "reason") ? obj_str(c, "reason") : "no reason given";
 
-		if (strcmp(rep_str(c, "result"), "skip"))
+		if (strcmp(obj_str(c, "result"), "skip"))
 			continue;
 		if (!g_hash_table_contains(index, why))
 			g_ptr_array_add(reasons, (char *)why);
@@ -419,10 +419,10 @@ static void skips(struct page *p)
 	if (!reasons->len)
 		raw(p, "<li>Nothing was skipped.</li>\n");
 	json_array_foreach(json_object_get(p->r->run, "requires"), i, q) {
-		if (rep_bool(q, "ran"))
+		if (obj_bool(q, "ran"))
 			continue;
 		raw(p, "<li><span class=\"fail\">required, but did not run:</span> ");
-		html_text(p->out, "%s", rep_str(q, "glob"));
+		html_text(p->out, "%s", obj_str(q, "glob"));
 		raw(p, "</li>\n");
 	}
 	raw(p, "</ul></section>\n");
@@ -440,24 +440,24 @@ static void splats(struct page *p)
 		raw(p, "<p>None.</p>\n");
 	json_array_foreach(p->r->boots, i, b) {
 		json_array_foreach(json_object_get(b, "splats"), j, s) {
-			const char *allowed = rep_str(s, "allowed");
+			const char *allowed = obj_str(s, "allowed");
 
 			raw(p, "<article><h3>");
 			html_element(p->out, "span", *allowed ? "skip" : "fail",
-				     rep_str(s, "kind"));
+				     obj_str(s, "kind"));
 			raw(p, " ");
-			html_text(p->out, "%.1000s", rep_str(s, "title"));
+			html_text(p->out, "%.1000s", obj_str(s, "title"));
 			raw(p, "</h3>\n<p>");
 			html_text(p->out, "On %s, machine %s, %s%s; %lld time(s); fingerprint %s.",
-				  rep_label(p->r, rep_int(b, "kernel")), rep_str(b, "machine"),
-				  *rep_str(s, "test") ? "during " : "outside any test",
-				  rep_str(s, "test"), (long long)rep_int(s, "count"),
-				  rep_str(s, "fingerprint"));
+				  rep_label(p->r, obj_int(b, "kernel")), obj_str(b, "machine"),
+				  *obj_str(s, "test") ? "during " : "outside any test",
+				  obj_str(s, "test"), (long long)obj_int(s, "count"),
+				  obj_str(s, "fingerprint"));
 			if (*allowed)
 				html_text(p->out, " Allowed by known issue %s.", allowed);
 			g_string_append_printf(p->out, " <a href=\"#b%zu\">console</a></p>\n<details><summary>Text</summary><pre>",
 					       i);
-			html_text(p->out, "%.20000s", rep_str(s, "text"));
+			html_text(p->out, "%.20000s", obj_str(s, "text"));
 			raw(p, "</pre></details></article>\n");
 		}
 	}
@@ -474,10 +474,10 @@ static void known(struct page *p)
 	raw(p, "<section id=\"known\"><h2>Known issues</h2>\n<ul>\n");
 	json_array_foreach(list, i, k) {
 		raw(p, "<li>");
-		html_element(p->out, "span", strcmp(rep_str(k, "state"), "applied") ? "fail" : "skip",
-			     rep_str(k, "state"));
+		html_element(p->out, "span", strcmp(obj_str(k, "state"), "applied") ? "fail" : "skip",
+			     obj_str(k, "state"));
 		raw(p, " ");
-		html_text(p->out, "%s", rep_str(k, "note"));
+		html_text(p->out, "%s", obj_str(k, "note"));
 		raw(p, "</li>\n");
 	}
 	raw(p, "</ul></section>\n");
@@ -496,7 +496,7 @@ static bool in_splat(const json_t *boot, const char *line)
 	if (strlen(text) < 8)
 		return false;
 	json_array_foreach(json_object_get(boot, "splats"), i, s)
-		if (strstr(rep_str(s, "text"), text))
+		if (strstr(obj_str(s, "text"), text))
 			return true;
 	return false;
 }
@@ -524,7 +524,7 @@ static void console_lines(struct page *p, const json_t *boot, const char *text, 
 static void console(struct page *p, const json_t *boot, bool good)
 {
 	gsize max = good ? CONSOLE_GOOD : CONSOLE_BAD, len = 0;
-	char *path = g_build_filename(rep_str(boot, "dir"), "console.log", NULL), *text;
+	char *path = g_build_filename(obj_str(boot, "dir"), "console.log", NULL), *text;
 
 	max = MIN(max, p->console_left[good]);
 	text = max ? rep_file(p->r, path, max, true, &len) : NULL;
@@ -545,8 +545,8 @@ static void console(struct page *p, const json_t *boot, bool good)
 
 static void boot(struct page *p, size_t i, const json_t *b)
 {
-	char *reason, *time = text_seconds(rep_num(b, "duration_s"));
-	char *hello = text_seconds(rep_num(b, "hello_s"));
+	char *reason, *time = text_seconds(obj_num(b, "duration_s"));
+	char *hello = text_seconds(obj_num(b, "hello_s"));
 	const char *word = rep_boot_result(b, &reason);
 	bool good = !strcmp(word, "pass");
 	json_t *q = json_object_get(b, "qemu"), *v;
@@ -554,8 +554,8 @@ static void boot(struct page *p, size_t i, const json_t *b)
 
 	g_string_append_printf(p->out, "<article id=\"b%zu\"><h3>", i);
 	html_element(p->out, "span", word, word);
-	html_text(p->out, " %s, machine %s%s", rep_label(p->r, rep_int(b, "kernel")),
-		  rep_str(b, "machine"), rep_int(b, "repeat") ? ", repeated" : "");
+	html_text(p->out, " %s, machine %s%s", rep_label(p->r, obj_int(b, "kernel")),
+		  obj_str(b, "machine"), obj_int(b, "repeat") ? ", repeated" : "");
 	raw(p, "</h3>\n<p>");
 	html_text(p->out, "%s. First word after %s, %s in all.", reason, hello, time);
 	raw(p, "</p>\n");
@@ -564,8 +564,8 @@ static void boot(struct page *p, size_t i, const json_t *b)
 	json_array_foreach(q, n, v)
 		if (json_is_string(v))
 			html_text(p->out, "%s%.1000s", n ? " " : "", json_string_value(v));
-	html_text(p->out, "\n\ncommand line: %.2000s\ninitramfs: %s", rep_str(b, "append"),
-		  rep_str(b, "initramfs_sha256"));
+	html_text(p->out, "\n\ncommand line: %.2000s\ninitramfs: %s", obj_str(b, "append"),
+		  obj_str(b, "initramfs_sha256"));
 	raw(p, "</pre></details></article>\n");
 	g_free(reason);
 	g_free(time);
@@ -594,12 +594,12 @@ static void kernel_row(struct page *p, size_t k)
 			g_string_append_printf(packages, "%s%s", i ? " " : "", json_string_value(v));
 	raw(p, "<tr>");
 	html_element(p->out, "td", NULL, rep_label(p->r, k));
-	html_element(p->out, "td", NULL, rep_str(o, "release"));
-	html_element(p->out, "td", NULL, rep_str(o, "arch"));
-	html_element(p->out, "td", NULL, rep_str(o, "spec"));
+	html_element(p->out, "td", NULL, obj_str(o, "release"));
+	html_element(p->out, "td", NULL, obj_str(o, "arch"));
+	html_element(p->out, "td", NULL, obj_str(o, "spec"));
 	html_element(p->out, "td", NULL, packages->str);
-	html_element(p->out, "td", NULL, rep_str(o, "ksrc"));
-	html_element(p->out, "td", NULL, rep_str(o, "image_sha256"));
+	html_element(p->out, "td", NULL, obj_str(o, "ksrc"));
+	html_element(p->out, "td", NULL, obj_str(o, "image_sha256"));
 	raw(p, "</tr>\n");
 	g_string_free(packages, TRUE);
 }
@@ -620,14 +620,14 @@ static void origins(struct page *p)
 		if (json_is_string(v))
 			html_text(p->out, "%s%.500s", i ? " " : "", json_string_value(v));
 	raw(p, "</dd><dt>seed</dt><dd>");
-	html_text(p->out, "%lld%s", (long long)rep_int(run, "seed"),
-		  rep_int(last, "seed") > rep_int(run, "seed") ?
+	html_text(p->out, "%lld%s", (long long)obj_int(run, "seed"),
+		  obj_int(last, "seed") > obj_int(run, "seed") ?
 		  ", and one more in each run after the first" : "");
 	raw(p, "</dd><dt>host</dt><dd>");
-	html_text(p->out, "%s, %s, %lld CPUs, %lld MiB", rep_str(host, "kernel"), rep_str(host, "arch"),
-		  (long long)rep_int(host, "cpus"), (long long)rep_int(host, "memory_mib"));
+	html_text(p->out, "%s, %s, %lld CPUs, %lld MiB", obj_str(host, "kernel"), obj_str(host, "arch"),
+		  (long long)obj_int(host, "cpus"), (long long)obj_int(host, "memory_mib"));
 	raw(p, "</dd><dt>mmgate</dt><dd>");
-	html_text(p->out, "%s", rep_str(json_object_get(run, "tool"), "version"));
+	html_text(p->out, "%s", obj_str(json_object_get(run, "tool"), "version"));
 	raw(p, "</dd></dl></section>\n");
 }
 

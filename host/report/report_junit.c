@@ -109,12 +109,12 @@ static struct counts count_group(const struct rep *r, const struct rep_group *g)
 	for (guint i = 0; i < g->cases->len; i++) {
 		count(&n, rep_shown(r, g->cases->pdata[i], &reason));
 		g_free(reason);
-		n.time += MAX(rep_num(g->cases->pdata[i], "duration_s"), 0);
+		n.time += MAX(obj_num(g->cases->pdata[i], "duration_s"), 0);
 	}
 	if (g->boot) {
 		count(&n, rep_boot_shown(r, g->boot, &reason));
 		g_free(reason);
-		n.time = rep_num(g->boot, "duration_s");
+		n.time = obj_num(g->boot, "duration_s");
 	}
 	return n;
 }
@@ -135,22 +135,22 @@ static void properties(struct junit *j, const struct rep_group *g)
 	json_t *host = json_object_get(j->r->run, "host");
 
 	start(j, "properties");
-	property(j, "run", rep_str(j->r->run, "id"));
-	property(j, "kernel", rep_str(k, "release"));
-	property(j, "arch", rep_str(k, "arch"));
-	property(j, "image_sha256", rep_str(k, "image_sha256"));
-	property(j, "ksrc", rep_str(k, "ksrc"));
+	property(j, "run", obj_str(j->r->run, "id"));
+	property(j, "kernel", obj_str(k, "release"));
+	property(j, "arch", obj_str(k, "arch"));
+	property(j, "image_sha256", obj_str(k, "image_sha256"));
+	property(j, "ksrc", obj_str(k, "ksrc"));
 	property(j, "machine", g->name);
-	property(j, "accelerator", rep_str(host, "accel"));
-	property(j, "qemu", rep_str(host, "qemu"));
-	property(j, "append", rep_str(g->boot, "append"));
-	property(j, "state", rep_str(g->boot, "state"));
+	property(j, "accelerator", obj_str(host, "accel"));
+	property(j, "qemu", obj_str(host, "qemu"));
+	property(j, "append", obj_str(g->boot, "append"));
+	property(j, "state", obj_str(g->boot, "state"));
 	end(j);
 }
 
 static GString *case_text(const json_t *c)
 {
-	GString *s = g_string_new(rep_str(c, "reason"));
+	GString *s = g_string_new(obj_str(c, "reason"));
 	const char *key;
 	json_t *v;
 	size_t i;
@@ -206,7 +206,7 @@ static void case_element(struct junit *j, const struct rep_group *g, const json_
 	const char *word;
 	GString *body = case_text(c);
 
-	testcase_start(j, g, test, rep_case_name(c), rep_num(c, "duration_s"));
+	testcase_start(j, g, test, rep_case_name(c), obj_num(c, "duration_s"));
 	word = rep_shown(j->r, c, &reason);
 	outcome(j, word, reason, body->str);
 	end(j);
@@ -225,10 +225,10 @@ static void boot_element(struct junit *j, const struct rep_group *g)
 
 	json_array_foreach(json_object_get(g->boot, "splats"), i, s)
 		g_string_append_printf(body, "%sfingerprint %s, during %s, %lld time(s)\n%s\n\n",
-				       *rep_str(s, "allowed") ? "allowed by a known issue: " : "",
-				       rep_str(s, "fingerprint"), rep_str(s, "test"),
-				       (long long)rep_int(s, "count"), rep_str(s, "text"));
-	testcase_start(j, g, "", "boot", rep_num(g->boot, "hello_s"));
+				       *obj_str(s, "allowed") ? "allowed by a known issue: " : "",
+				       obj_str(s, "fingerprint"), obj_str(s, "test"),
+				       (long long)obj_int(s, "count"), obj_str(s, "text"));
+	testcase_start(j, g, "", "boot", obj_num(g->boot, "hello_s"));
 	outcome(j, word, reason, body->str);
 	end(j);
 	g_string_free(body, TRUE);
@@ -254,7 +254,7 @@ static void console(struct junit *j, const struct rep_group *g)
 
 	start(j, "system-out");
 	if (g->boot) {
-		path = g_build_filename(rep_str(g->boot, "dir"), "console.log", NULL);
+		path = g_build_filename(obj_str(g->boot, "dir"), "console.log", NULL);
 		tail = rep_file(j->r, path, TAIL_BYTES, true, &len);
 		g_free(path);
 	}
@@ -287,11 +287,11 @@ static void suite_attrs(struct junit *j, const char *name, const char *package, 
 static void suite(struct junit *j, const struct rep_group *g, int id)
 {
 	struct counts n = count_group(j->r, g);
-	const char *label = rep_label(j->r, g->kernel), *started = rep_str(g->boot, "started");
+	const char *label = rep_label(j->r, g->kernel), *started = obj_str(g->boot, "started");
 	char *name = g_strdup_printf("%s %s", label, g->name);
 
 	start(j, "testsuite");
-	suite_attrs(j, name, label, id, *started ? started : rep_str(j->r->run, "started"), &n);
+	suite_attrs(j, name, label, id, *started ? started : obj_str(j->r->run, "started"), &n);
 	properties(j, g);
 	if (g->boot)
 		boot_element(j, g);
@@ -313,7 +313,7 @@ static void verdicts(struct junit *j, int id)
 	for (guint i = 0; i < all->len; i++)
 		count(&n, ((struct rep_verdict *)all->pdata[i])->word);
 	start(j, "testsuite");
-	suite_attrs(j, "verdict", "verdict", id, rep_str(j->r->run, "started"), &n);
+	suite_attrs(j, "verdict", "verdict", id, obj_str(j->r->run, "started"), &n);
 	start(j, "properties");
 	end(j);
 	for (guint i = 0; i < all->len; i++) {

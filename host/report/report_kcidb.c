@@ -63,8 +63,8 @@ static char *id_of(const char *rest)
 static char *kernel_id(const struct rep *r, size_t k)
 {
 	json_t *o = json_array_get(r->kernels, k);
-	const char *sha = rep_str(o, "image_sha256");
-	char *rest = g_strdup_printf("%s-%s", rep_str(o, "release"), *sha ? sha : rep_str(o, "spec"));
+	const char *sha = obj_str(o, "image_sha256");
+	char *rest = g_strdup_printf("%s-%s", obj_str(o, "release"), *sha ? sha : obj_str(o, "spec"));
 	char *id = id_of(rest);
 
 	g_free(rest);
@@ -74,7 +74,7 @@ static char *kernel_id(const struct rep *r, size_t k)
 /* Only what the schema's pattern for the architecture takes */
 static json_t *arch_of(const json_t *kernel)
 {
-	const char *a = rep_str(kernel, "arch");
+	const char *a = obj_str(kernel, "arch");
 
 	if (strspn(a, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(a))
 		a = "";
@@ -88,11 +88,11 @@ static void add_kernel(const struct rep *r, size_t k, json_t *checkouts, json_t 
 
 	json_array_append_new(checkouts, json_pack("{s:s, s:s, s:b, s:o}", "id", id, "origin",
 						   origin(), "valid", 1, "comment",
-						   clean(rep_str(o, "release"), 200)));
-	json_object_set_new(misc, "spec", clean(rep_str(o, "spec"), 300));
-	json_object_set_new(misc, "image_sha256", clean(rep_str(o, "image_sha256"), 64));
-	json_object_set_new(misc, "ksrc", clean(rep_str(o, "ksrc"), 300));
-	json_object_set_new(misc, "role", clean(rep_str(o, "role"), 20));
+						   clean(obj_str(o, "release"), 200)));
+	json_object_set_new(misc, "spec", clean(obj_str(o, "spec"), 300));
+	json_object_set_new(misc, "image_sha256", clean(obj_str(o, "image_sha256"), 64));
+	json_object_set_new(misc, "ksrc", clean(obj_str(o, "ksrc"), 300));
+	json_object_set_new(misc, "role", clean(obj_str(o, "role"), 20));
 	json_array_append_new(builds, json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "id", id,
 						"checkout_id", id, "origin", origin(),
 						"architecture", arch_of(o), "status", "PASS",
@@ -128,12 +128,12 @@ static json_t *path_of(const char *name)
 static json_t *environment(const struct rep *r, const struct rep_group *g)
 {
 	json_t *host = json_object_get(r->run, "host"), *misc = json_object();
-	char *text = g_strdup_printf("machine %s, QEMU %s, %s", g->name, rep_str(host, "qemu"),
-				     rep_str(host, "accel"));
+	char *text = g_strdup_printf("machine %s, QEMU %s, %s", g->name, obj_str(host, "qemu"),
+				     obj_str(host, "accel"));
 	json_t *env;
 
 	json_object_set_new(misc, "machine", clean(g->name, 100));
-	json_object_set_new(misc, "append", clean(rep_str(g->boot, "append"), 1000));
+	json_object_set_new(misc, "append", clean(obj_str(g->boot, "append"), 1000));
 	env = json_pack("{s:o, s:o}", "comment", clean(text, 300), "misc", misc);
 	g_free(text);
 	return env;
@@ -159,10 +159,10 @@ static json_t *test_new(const struct rep *r, const struct rep_group *g, const ch
 			const char *word, const char *reason, double seconds)
 {
 	char *build = kernel_id(r, g->kernel);
-	char *rest = g_strdup_printf("%s-%zu-%s-%s", rep_str(r->run, "id"), g->kernel, g->name, name);
+	char *rest = g_strdup_printf("%s-%zu-%s-%s", obj_str(r->run, "id"), g->kernel, g->name, name);
 	char *id = id_of(rest);
-	const char *started = rep_str(g->boot, "started");
-	json_t *when = time_of(*started ? started : rep_str(r->run, "started"));
+	const char *started = obj_str(g->boot, "started");
+	json_t *when = time_of(*started ? started : obj_str(r->run, "started"));
 	json_t *t = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "id", id, "build_id", build,
 			      "origin", origin(), "path", path_of(name), "status", status_of(word),
 			      "comment", clean(reason, 500), "environment", environment(r, g));
@@ -179,13 +179,13 @@ static json_t *test_new(const struct rep *r, const struct rep_group *g, const ch
 
 static void add_case(const struct rep *r, const struct rep_group *g, json_t *c, json_t *tests)
 {
-	json_t *t = test_new(r, g, rep_str(c, "name"), rep_str(c, "result"), rep_str(c, "reason"),
-			     rep_num(c, "duration_s"));
+	json_t *t = test_new(r, g, obj_str(c, "name"), obj_str(c, "result"), obj_str(c, "reason"),
+			     obj_num(c, "duration_s"));
 	json_t *auc = json_object_get(json_object_get(c, "metrics"), "auc"), *misc = json_object();
 	const char *key;
 	json_t *v;
 
-	if (json_is_number(auc) && strcmp(rep_str(c, "result"), "skip"))
+	if (json_is_number(auc) && strcmp(obj_str(c, "result"), "skip"))
 		json_object_set_new(t, "number", json_pack("{s:f}", "value",
 							   json_number_value(auc)));
 	json_object_foreach(json_object_get(c, "metrics"), key, v) {
@@ -196,7 +196,7 @@ static void add_case(const struct rep *r, const struct rep_group *g, json_t *c, 
 		g_free(k);
 	}
 	json_object_set_new(t, "misc", json_pack("{s:o}", "metrics", misc));
-	if (*rep_str(c, "allowed") || r->compared)
+	if (*obj_str(c, "allowed") || r->compared)
 		json_object_set_new(t, "waived", json_true());
 	json_array_append_new(tests, t);
 }
@@ -206,13 +206,13 @@ static void add_boot(const struct rep *r, const struct rep_group *g, json_t *tes
 	GString *text = g_string_new(NULL);
 	char *reason;
 	const char *word = rep_boot_result(g->boot, &reason);
-	json_t *t = test_new(r, g, "boot", word, reason, rep_num(g->boot, "duration_s")), *s;
+	json_t *t = test_new(r, g, "boot", word, reason, obj_num(g->boot, "duration_s")), *s;
 	size_t i;
 
 	if (!strcmp(word, "broken"))	/* the harness, not the test, is what went wrong */
 		json_object_set_new(t, "status", json_string("MISS"));
 	json_array_foreach(json_object_get(g->boot, "splats"), i, s)
-		g_string_append_printf(text, "%s\n", rep_str(s, "text"));
+		g_string_append_printf(text, "%s\n", obj_str(s, "text"));
 	if (text->len)
 		json_object_set_new(t, "log_excerpt", clean_lines(text->str, EXCERPT_BYTES));
 	json_array_append_new(tests, t);

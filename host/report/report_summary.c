@@ -36,22 +36,22 @@ static void G_GNUC_PRINTF(3, 4) paraf(GString *out, int indent, const char *fmt,
 static void head(GString *out, const struct rep *r)
 {
 	const json_t *run = r->run, *host = json_object_get(run, "host");
-	char *verdict = g_ascii_strup(rep_str(run, "verdict"), -1);
+	char *verdict = g_ascii_strup(obj_str(run, "verdict"), -1);
 
-	paraf(out, 0, "mmgate %s %s %s: %s", rep_str(json_object_get(run, "tool"), "version"),
-	      rep_str(run, "verb"), rep_str(run, "id"), verdict);
-	if (*rep_str(run, "reason"))
+	paraf(out, 0, "mmgate %s %s %s: %s", obj_str(json_object_get(run, "tool"), "version"),
+	      obj_str(run, "verb"), obj_str(run, "id"), verdict);
+	if (*obj_str(run, "reason"))
 		para(out, 0, rep_reason(run));
-	if (!rep_bool(run, "complete"))
+	if (!obj_bool(run, "complete"))
 		para(out, 0, "The run was not completed: this is partial.");
 	g_string_append_c(out, '\n');
 	for (size_t k = 0; k < r->nr_kernels; k++) {
 		json_t *o = json_array_get(r->kernels, k);
 
-		paraf(out, 2, "[%zu] %s, %s, %s%s%s", k + 1, rep_label(r, k), rep_str(o, "release"),
-		      rep_str(o, "arch"), *rep_str(o, "role") ? ", " : "", rep_str(o, "role"));
+		paraf(out, 2, "[%zu] %s, %s, %s%s%s", k + 1, rep_label(r, k), obj_str(o, "release"),
+		      obj_str(o, "arch"), *obj_str(o, "role") ? ", " : "", obj_str(o, "role"));
 	}
-	paraf(out, 2, "QEMU %s, %s", rep_str(host, "qemu"), rep_str(host, "accel"));
+	paraf(out, 2, "QEMU %s, %s", obj_str(host, "qemu"), obj_str(host, "accel"));
 	g_free(verdict);
 }
 
@@ -150,7 +150,7 @@ static void failures(GString *out, const struct rep *r)
 			if (n > FAILURES_MAX)
 				continue;
 			paraf(out, 2, "%s on [%zu], %s:", row->name, k + 1, row->machine);
-			para(out, 6, rep_str(rep_cell_case(&row->cells[k]), "reason"));
+			para(out, 6, obj_str(rep_cell_case(&row->cells[k]), "reason"));
 		}
 	}
 	if (n > FAILURES_MAX)
@@ -169,9 +169,9 @@ static void splats(GString *out, const struct rep *r)
 				continue;
 			if (n == 1)
 				g_string_append(out, "\nSplats\n");
-			paraf(out, 2, "%s on [%lld], %s%s%s", rep_str(s, "title"),
-			      (long long)rep_int(b, "kernel") + 1, rep_str(b, "machine"),
-			      *rep_str(s, "allowed") ? ", allowed by " : "", rep_str(s, "allowed"));
+			paraf(out, 2, "%s on [%lld], %s%s%s", obj_str(s, "title"),
+			      (long long)obj_int(b, "kernel") + 1, obj_str(b, "machine"),
+			      *obj_str(s, "allowed") ? ", allowed by " : "", obj_str(s, "allowed"));
 		}
 	}
 	if (n > FAILURES_MAX)
@@ -184,7 +184,7 @@ static bool draw(GString *out, const struct rep *r, const struct rep_row *row, s
 {
 	const json_t *c = rep_cell_case(&row->cells[k]);
 	char *path = g_strdup_printf("%s.order.tsv", row->name), *fault = NULL, *plot, **lines;
-	struct tsv *t = tsv_read(r, json_array_get(r->boots, rep_int(c, "boot")), path);
+	struct tsv *t = tsv_read(r, json_array_get(r->boots, obj_int(c, "boot")), path);
 	struct order *o = t ? order_read(t, &fault) : NULL;
 
 	g_free(path);
@@ -197,7 +197,7 @@ static bool draw(GString *out, const struct rep *r, const struct rep_row *row, s
 		char *sentence = order_sentence(o);
 
 		g_string_append_c(out, '\n');
-		paraf(out, 0, "%s on [%zu], %s:", row->name, k + 1, rep_str(c, "result"));
+		paraf(out, 0, "%s on [%zu], %s:", row->name, k + 1, obj_str(c, "result"));
 		para(out, 0, sentence);
 		lines = g_strsplit(plot, "\n", -1);
 		for (char **l = lines; *l; l++) {

@@ -95,9 +95,9 @@ static const char *case_lines(GString *out, int depth, guint n, const struct rep
 	json_array_foreach(json_object_get(c, "diag"), i, v)
 		if (i < DIAG_LINES && json_is_string(v))
 			diag(out, depth, "diag", json_string_value(v));
-	diag(out, depth, "reason", rep_str(c, "reason"));
-	if (*rep_str(c, "allowed"))
-		diag(out, depth, "known issue", rep_str(c, "allowed"));
+	diag(out, depth, "reason", obj_str(c, "reason"));
+	if (*obj_str(c, "allowed"))
+		diag(out, depth, "known issue", obj_str(c, "allowed"));
 	word = rep_shown(r, c, &why);
 	result(out, depth, n, name, word, why);
 	g_free(why);
@@ -145,10 +145,10 @@ static const char *boot_line(GString *out, int depth, guint n, const struct rep 
 	size_t i;
 
 	json_array_foreach(json_object_get(boot, "splats"), i, s) {
-		diag(out, depth, *rep_str(s, "allowed") ? "allowed splat" : "splat",
-		     rep_str(s, "title"));
-		diag(out, depth, "fingerprint", rep_str(s, "fingerprint"));
-		diag(out, depth, "during", rep_str(s, "test"));
+		diag(out, depth, *obj_str(s, "allowed") ? "allowed splat" : "splat",
+		     obj_str(s, "title"));
+		diag(out, depth, "fingerprint", obj_str(s, "fingerprint"));
+		diag(out, depth, "during", obj_str(s, "test"));
 	}
 	diag(out, depth, "reason", reason);
 	result(out, depth, n, "boot", word, reason);
@@ -247,8 +247,8 @@ bool report_tap(json_t *run, const char *dir, GError **err)
 		return false;
 	out = g_string_new(NULL);
 	open_level(out, 0, NULL, r->nr_kernels + r->verdicts->len);
-	diag(out, 0, "run", rep_str(run, "id"));
-	diag(out, 0, "verdict", rep_str(run, "reason"));
+	diag(out, 0, "run", obj_str(run, "id"));
+	diag(out, 0, "verdict", obj_str(run, "reason"));
 	for (i = 0; i < r->nr_kernels; i++)
 		kernel_level(out, i + 1, r, i);
 	for (i = 0; i < r->verdicts->len; i++) {

@@ -77,11 +77,11 @@ static void G_GNUC_PRINTF(3, 4) paraf(struct text *t, int indent, const char *fm
 static void head(struct text *t)
 {
 	json_t *run = t->r->run, *host = json_object_get(run, "host");
-	const char *why = rep_str(host, "accel_reason");
+	const char *why = obj_str(host, "accel_reason");
 
-	paraf(t, 0, "mmgate %s %s, run %s: QEMU %s, %s%s%s%s", rep_str(json_object_get(run, "tool"),
-	      "version"), rep_str(run, "verb"), rep_str(run, "id"), rep_str(host, "qemu"),
-	      rep_str(host, "accel"), *why ? " (" : "", why, *why ? ")" : "");
+	paraf(t, 0, "mmgate %s %s, run %s: QEMU %s, %s%s%s%s", obj_str(json_object_get(run, "tool"),
+	      "version"), obj_str(run, "verb"), obj_str(run, "id"), obj_str(host, "qemu"),
+	      obj_str(host, "accel"), *why ? " (" : "", why, *why ? ")" : "");
 	if (!json_is_true(json_object_get(run, "complete")))
 		para(t, 0, "The run was not completed: what follows is partial.");
 }
@@ -117,11 +117,11 @@ static void failure(struct text *t, const struct rep_row *row, size_t k)
 	if (4 + text_width(text) + text_width(name) + text_width(where) > t->width)
 		g_string_append(t->out, "\n     ");
 	g_string_append_printf(t->out, " %s\n", where);
-	if (*rep_str(c, "reason"))
-		para(t, 6, rep_str(c, "reason"));
+	if (*obj_str(c, "reason"))
+		para(t, 6, obj_str(c, "reason"));
 	meaning(t, c);
-	if (*rep_str(c, "allowed"))
-		paraf(t, 6, "known issue: %s", rep_str(c, "allowed"));
+	if (*obj_str(c, "allowed"))
+		paraf(t, 6, "known issue: %s", obj_str(c, "allowed"));
 	g_free(where);
 	g_free(place);
 	g_free(name);
@@ -155,17 +155,17 @@ static void dead_boots(struct text *t)
 	int n = 0;
 
 	json_array_foreach(t->r->boots, i, b) {
-		const char *state = rep_str(b, "state");
+		const char *state = obj_str(b, "state");
 
 		if (!strcmp(state, "stopped") ||
-		    (!strcmp(state, "goodbye") && rep_bool(b, "complete")))
+		    (!strcmp(state, "goodbye") && obj_bool(b, "complete")))
 			continue;
 		if (!n++)
 			heading(t, "Boots that did not end well");
 		if (n <= FAILURES_MAX)
 			paraf(t, 2, "%s on %s, machine %s: %s (console: %s/%s/console.log)", state,
-			      rep_label(t->r, rep_int(b, "kernel")), rep_str(b, "machine"),
-			      rep_str(b, "reason"), t->r->dir, rep_str(b, "dir"));
+			      rep_label(t->r, obj_int(b, "kernel")), obj_str(b, "machine"),
+			      obj_str(b, "reason"), t->r->dir, obj_str(b, "dir"));
 	}
 	if (n > FAILURES_MAX)
 		paraf(t, 2, "and %d more", n - FAILURES_MAX);
@@ -359,10 +359,10 @@ static void skips(struct text *t)
 	size_t i;
 
 	json_array_foreach(t->r->cases, i, c) {
-		const char *why = rep_str(c, "reason");
+		const char *why = obj_str(c, "reason");
 		struct reason *re;
 
-		if (strcmp(rep_str(c, "result"), "skip"))
+		if (strcmp(obj_str(c, "result"), "skip"))
 			continue;
 		if (!*why)
 			why = "no reason given";
@@ -370,12 +370,12 @@ static void skips(struct text *t)
 		if (!re) {
 			re = g_new0(struct reason, 1);
 			re->text = why;
-			re->example = rep_str(c, "name");
+			re->example = obj_str(c, "name");
 			g_hash_table_insert(index, (char *)why, re);
 			g_ptr_array_add(reasons, re);
 		}
 		re->n++;
-		re->many |= strcmp(re->example, rep_str(c, "name")) != 0;
+		re->many |= strcmp(re->example, obj_str(c, "name")) != 0;
 	}
 	g_ptr_array_sort(reasons, by_count);
 	if (reasons->len) {
@@ -402,7 +402,7 @@ static void splats(struct text *t)
 
 	json_array_foreach(t->r->boots, i, b) {
 		json_array_foreach(json_object_get(b, "splats"), j, s) {
-			const char *test = rep_str(s, "test"), *allowed = rep_str(s, "allowed");
+			const char *test = obj_str(s, "test"), *allowed = obj_str(s, "allowed");
 
 			if (!n++)
 				heading(t, "Splats");
@@ -412,11 +412,11 @@ static void splats(struct text *t)
 			paint(t, *allowed ? YELLOW : RED);
 			g_string_append(t->out, *allowed ? "allowed " : "SPLAT ");
 			paint(t, PLAIN);
-			paraf(t, 0, "%s", rep_str(s, "title"));
+			paraf(t, 0, "%s", obj_str(s, "title"));
 			paraf(t, 6, "%s%s on %s, machine %s, %lld time(s), fingerprint %s%s%s",
 			      *test ? "during " : "outside any test", test,
-			      rep_label(t->r, rep_int(b, "kernel")), rep_str(b, "machine"),
-			      (long long)rep_int(s, "count"), rep_str(s, "fingerprint"),
+			      rep_label(t->r, obj_int(b, "kernel")), obj_str(b, "machine"),
+			      (long long)obj_int(s, "count"), obj_str(s, "fingerprint"),
 			      *allowed ? ", known issue " : "", allowed);
 		}
 	}
@@ -431,11 +431,11 @@ static void requires(struct text *t)
 	int n = 0;
 
 	json_array_foreach(json_object_get(t->r->run, "requires"), i, q) {
-		if (rep_bool(q, "ran"))
+		if (obj_bool(q, "ran"))
 			continue;
 		if (!n++)
 			heading(t, "Required, but did not run");
-		para(t, 2, rep_str(q, "glob"));
+		para(t, 2, obj_str(q, "glob"));
 	}
 }
 
@@ -448,13 +448,13 @@ static void known(struct text *t)
 	json_array_foreach(json_object_get(t->r->run, "known_issues"), i, k) {
 		if (!n++)
 			heading(t, "Known issues");
-		para(t, 2, rep_str(k, "note"));
+		para(t, 2, obj_str(k, "note"));
 	}
 }
 
 static void counts(struct text *t)
 {
-	char *time = text_seconds(rep_num(t->r->run, "duration_s"));
+	char *time = text_seconds(obj_num(t->r->run, "duration_s"));
 
 	g_string_append_c(t->out, '\n');
 	paraf(t, 0, "%d pass, %d fail, %d broken, %d skip%s in %s; everything is in %s", t->r->pass,

@@ -126,9 +126,9 @@ static sqlite3 *open_db(GError **err)
 /* The identity of a kernel: its image, else what it calls itself */
 static const char *kernel_key(const json_t *k)
 {
-	const char *sha = rep_str(k, "image_sha256");
+	const char *sha = obj_str(k, "image_sha256");
 
-	return *sha ? sha : rep_str(k, "release");
+	return *sha ? sha : obj_str(k, "release");
 }
 
 static void bind(sqlite3_stmt *s, int i, const char *text)
@@ -147,12 +147,12 @@ static bool insert_run(sqlite3 *db, const json_t *run, sqlite3_int64 *id)
 		-1, &s, NULL) == SQLITE_OK;
 
 	if (ok) {
-		bind(s, 1, rep_str(run, "id"));
-		bind(s, 2, rep_str(run, "started"));
-		bind(s, 3, rep_str(run, "verb"));
-		bind(s, 4, rep_str(run, "verdict"));
-		bind(s, 5, rep_str(json_object_get(run, "host"), "accel"));
-		sqlite3_bind_int64(s, 6, rep_int(run, "seed"));
+		bind(s, 1, obj_str(run, "id"));
+		bind(s, 2, obj_str(run, "started"));
+		bind(s, 3, obj_str(run, "verb"));
+		bind(s, 4, obj_str(run, "verdict"));
+		bind(s, 5, obj_str(json_object_get(run, "host"), "accel"));
+		sqlite3_bind_int64(s, 6, obj_int(run, "seed"));
 		ok = sqlite3_step(s) == SQLITE_DONE;
 		*id = ok && sqlite3_changes(db) ? sqlite3_last_insert_rowid(db) : 0;
 	}
@@ -169,26 +169,26 @@ static bool insert_results(sqlite3 *db, const struct rep *r, sqlite3_int64 run)
 	size_t i;
 
 	json_array_foreach(r->cases, i, c) {
-		json_t *k = json_array_get(r->kernels, rep_int(c, "kernel"));
+		json_t *k = json_array_get(r->kernels, obj_int(c, "kernel"));
 		json_t *auc = json_object_get(json_object_get(c, "metrics"), "auc");
 
 		if (!ok)
 			break;
 		sqlite3_bind_int64(s, 1, run);
-		bind(s, 2, rep_str(c, "name"));
-		bind(s, 3, rep_str(c, "machine"));
+		bind(s, 2, obj_str(c, "name"));
+		bind(s, 3, obj_str(c, "machine"));
 		bind(s, 4, kernel_key(k));
-		bind(s, 5, rep_label(r, rep_int(c, "kernel")));
-		bind(s, 6, rep_str(k, "arch"));
-		sqlite3_bind_int64(s, 7, rep_int(c, "repeat"));
-		bind(s, 8, rep_str(c, "result"));
-		sqlite3_bind_double(s, 9, rep_num(c, "duration_s"));
+		bind(s, 5, rep_label(r, obj_int(c, "kernel")));
+		bind(s, 6, obj_str(k, "arch"));
+		sqlite3_bind_int64(s, 7, obj_int(c, "repeat"));
+		bind(s, 8, obj_str(c, "result"));
+		sqlite3_bind_double(s, 9, obj_num(c, "duration_s"));
 		if (json_is_number(auc))
 			sqlite3_bind_double(s, 10, json_number_value(auc));
 		else
 			sqlite3_bind_null(s, 10);
-		bind(s, 11, rep_str(c, "reason"));
-		bind(s, 12, rep_str(c, "allowed"));
+		bind(s, 11, obj_str(c, "reason"));
+		bind(s, 12, obj_str(c, "allowed"));
 		ok = sqlite3_step(s) == SQLITE_DONE;
 		sqlite3_reset(s);
 	}

@@ -16,31 +16,9 @@
 #define STRING_MAX	32768	/* a splat's text is half of it */
 #define DEPTH_MAX	32
 
-const char *rep_str(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
-
-double rep_num(const json_t *o, const char *key)
-{
-	return json_number_value(json_object_get(o, key));
-}
-
-json_int_t rep_int(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
-
-bool rep_bool(const json_t *o, const char *key)
-{
-	return json_is_true(json_object_get(o, key));
-}
-
 const char *rep_reason(const json_t *run)
 {
-	const char *reason = rep_str(run, "reason"), *verdict = rep_str(run, "verdict");
+	const char *reason = obj_str(run, "reason"), *verdict = obj_str(run, "verdict");
 	gsize n = strlen(verdict);
 
 	return n && g_str_has_prefix(reason, verdict) && g_str_has_prefix(reason + n, ": ") ?
@@ -50,12 +28,12 @@ const char *rep_reason(const json_t *run)
 const char *rep_label(const struct rep *r, size_t i)
 {
 	json_t *k = json_array_get(r->kernels, i);
-	const char *s = rep_str(k, "label");
+	const char *s = obj_str(k, "label");
 
 	if (!*s)
-		s = rep_str(k, "release");
+		s = obj_str(k, "release");
 	if (!*s)
-		s = rep_str(k, "spec");
+		s = obj_str(k, "spec");
 	return *s ? s : "kernel";
 }
 
@@ -114,12 +92,12 @@ static char *test_of(const char *name)
 
 char *rep_test_name(const json_t *c)
 {
-	return test_of(rep_str(c, "name"));
+	return test_of(obj_str(c, "name"));
 }
 
 const char *rep_case_name(const json_t *c)
 {
-	const char *name = rep_str(c, "name"), *slash = strchr(name, '/');
+	const char *name = obj_str(c, "name"), *slash = strchr(name, '/');
 
 	slash = slash ? strchr(slash + 1, '/') : NULL;
 	return slash && slash[1] ? slash + 1 : name;
@@ -127,20 +105,20 @@ const char *rep_case_name(const json_t *c)
 
 const char *rep_boot_result(const json_t *boot, char **reason)
 {
-	const char *state = rep_str(boot, "state"), *why = rep_str(boot, "reason");
-	bool hello = rep_num(boot, "hello_s") > 0;
+	const char *state = obj_str(boot, "state"), *why = obj_str(boot, "reason");
+	bool hello = obj_num(boot, "hello_s") > 0;
 	json_t *s;
 	size_t i;
 
 	json_array_foreach(json_object_get(boot, "splats"), i, s) {
-		if (*rep_str(s, "allowed"))
+		if (*obj_str(s, "allowed"))
 			continue;
-		*reason = g_strdup_printf("%s%s%s", rep_str(s, "title"),
-					  *rep_str(s, "test") ? ", during " : "",
-					  rep_str(s, "test"));
+		*reason = g_strdup_printf("%s%s%s", obj_str(s, "title"),
+					  *obj_str(s, "test") ? ", during " : "",
+					  obj_str(s, "test"));
 		return "fail";
 	}
-	if (!strcmp(state, "goodbye") && rep_bool(boot, "complete")) {
+	if (!strcmp(state, "goodbye") && obj_bool(boot, "complete")) {
 		*reason = g_strdup("came up, ran its plan and said goodbye");
 		return "pass";
 	}
@@ -164,14 +142,14 @@ static const char *compared(const char *word, char **reason)
 
 const char *rep_shown(const struct rep *r, const json_t *c, char **reason)
 {
-	const char *word = rep_str(c, "result"), *allowed = rep_str(c, "allowed");
+	const char *word = obj_str(c, "result"), *allowed = obj_str(c, "allowed");
 
 	if (*allowed && (!strcmp(word, "fail") || !strcmp(word, "broken"))) {
 		*reason = g_strdup_printf("known issue %s: %s: %s", allowed, word,
-					  rep_str(c, "reason"));
+					  obj_str(c, "reason"));
 		return "skip";
 	}
-	*reason = g_strdup(rep_str(c, "reason"));
+	*reason = g_strdup(obj_str(c, "reason"));
 	return r->compared ? compared(word, reason) : word;
 }
 
@@ -194,8 +172,8 @@ static void add_verdict(struct rep *r, char *name, const char *word, char *reaso
 
 static const char *gate_word(const json_t *c)
 {
-	const char *change = rep_str(c, "change");
-	bool fixes = !strcmp(rep_str(c, "claim"), "fixes");
+	const char *change = obj_str(c, "change");
+	bool fixes = !strcmp(obj_str(c, "claim"), "fixes");
 
 	if (!strcmp(change, "fixed"))
 		return "pass";
@@ -206,7 +184,7 @@ static const char *gate_word(const json_t *c)
 	if (!strcmp(change, "still failing"))
 		return fixes ? "fail" : "skip";
 	if (!strcmp(change, "skipped") || !strcmp(change, "absent"))
-		return *rep_str(c, "claim") ? "broken" : "skip";
+		return *obj_str(c, "claim") ? "broken" : "skip";
 	return "broken";
 }
 
@@ -216,19 +194,19 @@ static void gate_verdicts(struct rep *r, const json_t *gate)
 	size_t i;
 
 	json_array_foreach(json_object_get(gate, "cases"), i, c)
-		add_verdict(r, g_strdup_printf("gate %s: %s on %s", rep_str(gate, "name"),
-					       rep_str(c, "name"), rep_str(c, "machine")),
+		add_verdict(r, g_strdup_printf("gate %s: %s on %s", obj_str(gate, "name"),
+					       obj_str(c, "name"), obj_str(c, "machine")),
 			    gate_word(c), g_strdup_printf("%s; base: %s; patched: %s",
-							  rep_str(c, "change"),
-							  rep_str(c, "base_reason"),
-							  rep_str(c, "patched_reason")));
+							  obj_str(c, "change"),
+							  obj_str(c, "base_reason"),
+							  obj_str(c, "patched_reason")));
 	json_array_foreach(json_object_get(gate, "metrics"), i, c)
-		if (!strcmp(rep_str(c, "change"), "worse"))
-			add_verdict(r, g_strdup_printf("gate %s: %s of %s", rep_str(gate, "name"),
-						       rep_str(c, "name"), rep_str(c, "case")),
+		if (!strcmp(obj_str(c, "change"), "worse"))
+			add_verdict(r, g_strdup_printf("gate %s: %s of %s", obj_str(gate, "name"),
+						       obj_str(c, "name"), obj_str(c, "case")),
 				    "fail", g_strdup_printf("%g on base, %g patched",
-							    rep_num(c, "base_median"),
-							    rep_num(c, "patched_median")));
+							    obj_num(c, "base_median"),
+							    obj_num(c, "patched_median")));
 }
 
 static void mutant_verdicts(struct rep *r, const json_t *mutants)
@@ -237,13 +215,13 @@ static void mutant_verdicts(struct rep *r, const json_t *mutants)
 	size_t i;
 
 	json_array_foreach(json_object_get(mutants, "list"), i, m) {
-		const char *fate = rep_str(m, "fate");
+		const char *fate = obj_str(m, "fate");
 
-		add_verdict(r, g_strdup_printf("mutant %s", rep_str(m, "name")),
+		add_verdict(r, g_strdup_printf("mutant %s", obj_str(m, "name")),
 			    !strcmp(fate, "killed") ? "pass" : !strcmp(fate, "survived") ? "fail" :
 			    !strcmp(fate, "broken") ? "broken" : "skip",
-			    g_strdup_printf("%s: %s", fate, *rep_str(m, "reason") ?
-					    rep_str(m, "reason") : rep_str(m, "survives")));
+			    g_strdup_printf("%s: %s", fate, *obj_str(m, "reason") ?
+					    obj_str(m, "reason") : obj_str(m, "survives")));
 	}
 }
 
@@ -254,9 +232,9 @@ static void all_verdicts(struct rep *r)
 	size_t i;
 
 	json_array_foreach(json_object_get(r->run, "requires"), i, q)
-		add_verdict(r, g_strdup_printf("required %s", rep_str(q, "glob")),
-			    rep_bool(q, "ran") ? "pass" : "fail",
-			    g_strdup(rep_bool(q, "ran") ? "it ran" :
+		add_verdict(r, g_strdup_printf("required %s", obj_str(q, "glob")),
+			    obj_bool(q, "ran") ? "pass" : "fail",
+			    g_strdup(obj_bool(q, "ran") ? "it ran" :
 				     "it was required, and was skipped or did not run"));
 	r->compared = json_is_object(gate) || json_is_object(mutants);
 	gate_verdicts(r, gate);
@@ -310,13 +288,13 @@ static bool kernel_index_ok(const struct rep *r, const json_t *o)
 
 static bool add_case(struct rep *r, json_t *c)
 {
-	const char *result = rep_str(c, "result");
+	const char *result = obj_str(c, "result");
 	struct rep_cell *cell;
 	json_t *auc;
 
-	if (!json_is_object(c) || !*rep_str(c, "name") || !kernel_index_ok(r, c))
+	if (!json_is_object(c) || !*obj_str(c, "name") || !kernel_index_ok(r, c))
 		return false;
-	cell = &row_get(r, rep_str(c, "name"), rep_str(c, "machine"))->cells[rep_int(c, "kernel")];
+	cell = &row_get(r, obj_str(c, "name"), obj_str(c, "machine"))->cells[obj_int(c, "kernel")];
 	if (!strcmp(result, "pass")) {
 		cell->pass++;
 		r->pass++;
@@ -332,7 +310,7 @@ static bool add_case(struct rep *r, json_t *c)
 	} else {
 		return false;
 	}
-	if ((!strcmp(result, "fail") || !strcmp(result, "broken")) && *rep_str(c, "allowed"))
+	if ((!strcmp(result, "fail") || !strcmp(result, "broken")) && *obj_str(c, "allowed"))
 		cell->allowed++;
 	g_ptr_array_add(cell->cases, c);
 	auc = json_object_get(json_object_get(c, "metrics"), "auc");
@@ -356,7 +334,7 @@ static bool add_boot(struct rep *r, json_t *b)
 	json_array_foreach(json_object_get(b, "splats"), i, s) {
 		if (!json_is_object(s))
 			return false;
-		if (*rep_str(s, "allowed"))
+		if (*obj_str(s, "allowed"))
 			r->splats_allowed++;
 		else
 			r->splats++;
@@ -390,15 +368,15 @@ static struct rep_group *group_without_boot(struct rep *r, const json_t *c)
 		json_t *first;
 
 		g = r->groups->pdata[i];
-		if (g->boot || g->kernel != (size_t)rep_int(c, "kernel") || !g->cases->len)
+		if (g->boot || g->kernel != (size_t)obj_int(c, "kernel") || !g->cases->len)
 			continue;
 		first = g->cases->pdata[0];
-		if (!strcmp(rep_str(first, "machine"), rep_str(c, "machine")) &&
-		    rep_int(first, "repeat") == rep_int(c, "repeat"))
+		if (!strcmp(obj_str(first, "machine"), obj_str(c, "machine")) &&
+		    obj_int(first, "repeat") == obj_int(c, "repeat"))
 			found = g;
 	}
-	return found ? found : group_new(r, rep_int(c, "kernel"), NULL, rep_str(c, "machine"),
-					 rep_int(c, "repeat"));
+	return found ? found : group_new(r, obj_int(c, "kernel"), NULL, obj_str(c, "machine"),
+					 obj_int(c, "repeat"));
 }
 
 static int by_kernel(const void *a, const void *b)
@@ -415,8 +393,8 @@ static void group_all(struct rep *r)
 	size_t i;
 
 	json_array_foreach(r->boots, i, o)
-		of_boot[i] = group_new(r, rep_int(o, "kernel"), o, rep_str(o, "machine"),
-				       rep_int(o, "repeat"));
+		of_boot[i] = group_new(r, obj_int(o, "kernel"), o, obj_str(o, "machine"),
+				       obj_int(o, "repeat"));
 	json_array_foreach(r->cases, i, o) {
 		struct rep_group *g;
 
@@ -459,7 +437,7 @@ struct rep *rep_new(json_t *run, const char *dir, GError **err)
 	json_t *o;
 	size_t i;
 
-	if (!json_is_object(run) || rep_int(run, "schema") != 1) {
+	if (!json_is_object(run) || obj_int(run, "schema") != 1) {
 		mmg_set_error(err, MMG_EXIT_BROKEN,
 			      "reading %s/run.json: it is not of schema 1, the one that mmgate %s reads",
 			      dir, MMG_VERSION);
@@ -530,7 +508,7 @@ json_t *rep_cell_case(const struct rep_cell *c)
 	const char *word = rep_cell_word(c);
 
 	for (guint i = 0; i < c->cases->len; i++)
-		if (!strcmp(rep_str(c->cases->pdata[i], "result"), word))
+		if (!strcmp(obj_str(c->cases->pdata[i], "result"), word))
 			return c->cases->pdata[i];
 	return NULL;
 }
@@ -582,10 +560,10 @@ const char *rep_meaning(const struct rep *r, const json_t *c)
 		  "The kernel's zones or nodes do not keep the memory in reserve that they promise." },
 	};
 
-	const char *name = rep_str(c, "name");
-	const char *state = rep_str(json_array_get(r->boots, rep_int(c, "boot")), "state");
+	const char *name = obj_str(c, "name");
+	const char *state = obj_str(json_array_get(r->boots, obj_int(c, "boot")), "state");
 
-	if (strcmp(rep_str(c, "result"), "fail"))
+	if (strcmp(obj_str(c, "result"), "fail"))
 		return NULL;
 	if (!strcmp(state, "panic") || !strcmp(state, "hang"))
 		return "The kernel dies under this load, and everything on the machine with it.";

@@ -249,11 +249,6 @@ json_t *rep_load(const char *dir, GError **err);
 struct rep *rep_new(json_t *run, const char *dir, GError **err);
 void rep_free(struct rep *r);
 
-/* Members of an object: "" or 0 where absent or of another type */
-const char *rep_str(const json_t *o, const char *key);
-double rep_num(const json_t *o, const char *key);
-json_int_t rep_int(const json_t *o, const char *key);
-bool rep_bool(const json_t *o, const char *key);
 /* The run's reason, without the verdict in front of it */
 const char *rep_reason(const json_t *run);
 /* Label of kernel number @i */

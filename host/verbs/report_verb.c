@@ -88,7 +88,7 @@ int verb_report(struct cli *cli, GError **err)
 		ok = report_text(run, dir, stdout, isatty(STDOUT_FILENO) && !g_getenv("NO_COLOR"),
 				 err);
 	if (ok)
-		fprintf(stderr, "mmgate: %s\n", rep_str(run, "reason"));
+		fprintf(stderr, "mmgate: %s\n", obj_str(run, "reason"));
 	json_decref(run);
 	g_free(dir);
 	return ok ? MMG_EXIT_OK : MMG_EXIT_BROKEN;
@@ -127,11 +127,11 @@ static void annotate_row(const struct rep *r, const struct rep_row *row, size_t 
 	json_t *c = rep_cell_case(cell);
 	char *title;
 
-	if ((strcmp(word, "fail") && strcmp(word, "broken")) || *rep_str(c, "allowed") ||
+	if ((strcmp(word, "fail") && strcmp(word, "broken")) || *obj_str(c, "allowed") ||
 	    (*left)-- <= 0)
 		return;
 	title = g_strdup_printf("%s: %s on %s, %s", word, row->name, rep_label(r, k), row->machine);
-	annotate("error", title, rep_str(c, "reason"));
+	annotate("error", title, obj_str(c, "reason"));
 	g_free(title);
 }
 
@@ -165,11 +165,11 @@ void report_annotations(json_t *run)
 			annotate_row(r, r->rows->pdata[row], k, &left);
 	json_array_foreach(r->boots, i, b)
 		json_array_foreach(json_object_get(b, "splats"), j, s)
-			if (!*rep_str(s, "allowed") && left-- > 0)
-				annotate("error", "kernel splat", rep_str(s, "title"));
+			if (!*obj_str(s, "allowed") && left-- > 0)
+				annotate("error", "kernel splat", obj_str(s, "title"));
 	json_array_foreach(json_object_get(run, "known_issues"), i, s)
-		if (strcmp(rep_str(s, "state"), "applied"))
-			annotate("warning", "known issues", rep_str(s, "note"));
+		if (strcmp(obj_str(s, "state"), "applied"))
+			annotate("warning", "known issues", obj_str(s, "note"));
 	if (r->skip) {
 		char *text = g_strdup_printf("%d skipped; see the summary for the reasons", r->skip);
 

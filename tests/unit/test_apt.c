@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/debian/apt.c host/base/util.c host/base/status.c
+// unit-sources: host/debian/apt.c host/base/*.c
 /*
  * Which of Debian's packages make the kernel asked for; and a private apt
  * state, with programs in PATH that stand for apt's.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/bench_stat.c host/base/util.c host/base/status.c
+// unit-sources: host/run/bench_stat.c host/base/*.c
 /* Medians, ratios and their bounds */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/vm/ktap.c host/base/util.c host/base/status.c
+// unit-sources: host/vm/ktap.c host/base/*.c
 /* The reader of a VM's KTAP: results, and what an untrusted guest may try. */
 #include <setjmp.h>
 #include <stdarg.h>

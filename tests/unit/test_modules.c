@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/util.c host/base/status.c
+// unit-sources: host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/*.c
 /*
  * Load order, on modules that the compiler makes here.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/store/pkg.c host/base/util.c host/base/status.c
+// unit-sources: host/store/pkg.c host/base/*.c
 /*
  * Packages and archives, honest and hostile.
  */

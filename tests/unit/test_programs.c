@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/vm/programs.c host/base/util.c host/base/status.c
+// unit-sources: host/vm/programs.c host/base/*.c
 /* Programs of the host, gathered for a data disk */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/results.c host/base/util.c host/base/status.c
+// unit-sources: host/run/results.c host/base/*.c
 /* The verdict: which results make a run green, red, broken or empty. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/source/series.c host/source/edit.c host/source/nearest.c host/base/util.c host/base/status.c
+// unit-sources: host/source/series.c host/source/edit.c host/source/nearest.c host/base/*.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

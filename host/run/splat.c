@@ -2,102 +2,61 @@
 /*
  * Splats: what a kernel says on its console when something in it went wrong.
  *
- * A console is read line by line.  A line that opens a splat (WARNING, BUG,
- * Oops, a sanitizer's report, lockdep, a stall, a hung task, an OOM kill, a
- * leak) starts one; what follows belongs to it until its trace ends.  Splats of
- * one console with the same fingerprint are one entry with a count.  The
- * fingerprint is made of kind and function names only: addresses, offsets, line
- * numbers, CPUs and process ids differ from boot to boot and build to build.
+ * A console is read line by line.  A line that opens a splat (splat_kinds.c)
+ * starts one; what follows belongs to it until its trace ends.  Below that net
+ * is another: a trace, a "cut here" or an "end trace" that no known line opened
+ * is a splat of kind "unknown".  Lines of several CPUs are told apart by their
+ * caller ids, where the kernel prints them.  Splats of one console with the same
+ * fingerprint are one entry with a count.  The fingerprint is made of kind and
+ * function names only: addresses, offsets, line numbers, CPUs and process ids
+ * differ from boot to boot and build to build.
  */
-#include "run/run.h"
+#include "run/splat.h"
 
 #include <string.h>
 
-#define LINE_MAX_BYTES	1024	/* of a line, the rest is cut */
+#define LINE_MAX_BYTES	1024	/* of a line; a longer one is read in pieces */
+#define LINE_MAX_PIECES	64
 #define TEXT_MAX_LINES	120	/* of a splat */
 #define TEXT_MAX_BYTES	16384
 #define SPLATS_MAX	64	/* distinct ones of a console */
+#define OPEN_MAX	8	/* at once, on as many CPUs */
 #define NR_FRAMES	3	/* in a fingerprint */
 #define QUIET_LINES	3	/* lines without trace content that end a splat */
 #define PANIC_LINES	25	/* a panic within so many lines of a splat belongs to it */
-
-/**
- * struct opener - a form of line that opens a splat
- * @regex:	on the line without its time stamp
- * @kind:	what it is called
- * @joins:	inside an open splat it is one more line of that splat
- */
-static const struct opener {
-	const char *regex;
-	const char *kind;
-	bool joins;
-} openers[] = {
-	{ "^BUG: KASAN: ", "KASAN", false },
-	{ "^BUG: KFENCE: ", "KFENCE", false },
-	{ "^BUG: KCSAN: ", "KCSAN", false },
-	{ "^BUG: KMSAN: ", "KMSAN", false },
-	{ "^UBSAN: ", "UBSAN", false },
-	{ "^(watchdog: )?BUG: soft lockup", "soft lockup", false },
-	{ "^(NMI watchdog: |watchdog: )?Watchdog detected hard LOCKUP", "hard lockup", false },
-	{ "^BUG: workqueue lockup", "stall", false },
-	{ "^WARNING: (possible |suspicious |inconsistent |bad unlock|lock held|Nested lock|held lock)",
-	  "lockdep", false },
-	{ "^(INFO: trying to register non-static key|INFO: possible )", "lockdep", false },
-	{ "^\\[ BUG: ", "lockdep", false },
-	{ "^WARNING: (CPU: \\d|.* at \\S+\\+0x)", "WARNING", false },
-	{ "^kernel BUG at ", "BUG", true },
-	{ "^BUG: ", "BUG", true },
-	{ "^(rcu: )?INFO: rcu\\S* (self-)?detected (expedited )?stall", "RCU stall", false },
-	{ "^INFO: task .* blocked (on|for|in) ", "hung task", false },
-	{ "^(Out of memory|Memory cgroup out of memory): Kill", "OOM kill", false },
-	{ "^kmemleak: \\d+ new suspected memory leak", "memory leak", false },
-	{ "^Unable to handle kernel ", "Oops", true },
-	{ "^(Internal error: )?Oops", "Oops", true },
-	{ "^Internal error: ", "Oops", true },
-	{ "^(general protection fault|divide error|invalid opcode|stack segment|int3|"
-	  "double fault|traps: PANIC: double fault|PANIC: double fault)\\b.*", "Oops", true },
-	{ "^Unexpected kernel BRK exception|^Insufficient stack space", "Oops", true },
-	{ "^Kernel panic - not syncing", "panic", true },
-};
-
-/* Functions that only report: the one that matters is their caller */
-static const char *const reporters[] = {
-	"dump_stack", "dump_stack_lvl", "__dump_stack", "show_stack", "dump_backtrace",
-	"print_report", "print_address_description", "kasan_report", "__asan_*",
-	"kasan_check_range", "kcsan_*", "__kcsan_*", "ubsan_*", "__ubsan_*", "handle_overflow",
-	"__warn", "__warn_printk", "report_bug", "handle_bug", "exc_invalid_op",
-	"asm_exc_invalid_op", "warn_slowpath_*", "bug_handler", "call_break_hook", "brk_handler",
-	"die", "__die*", "oops_end", "panic", "vpanic", "page_fault_oops", "exc_page_fault",
-	"asm_exc_page_fault", "refcount_warn_saturate", "__list_add_valid*",
-	"__list_del_entry_valid*", "lockdep_rcu_suspicious", "print_circular_bug*",
-	"check_noncircular", "check_prev_add", "__lock_acquire", "lock_acquire*", "validate_chain",
-	"_raw_spin_lock*", "mark_lock*", "print_usage_bug*", "__might_resched", "__might_sleep",
-	"dump_header", "oom_kill_process", "out_of_memory", "__schedule", "schedule",
-	"schedule_timeout", "__schedule_bug", "watchdog_*", "bad_page", "print_bad_pte",
-};
+#define CUT_LINES	25	/* a splat opens within so many lines of its "cut here" */
+#define AFTER_LINES	50	/* a trace within so many lines of a splat's end is still of it */
+#define DUMP_LINES	60	/* a trace within so many lines of the word that announces it */
 
 struct splat {
 	const char *kind;
 	char *title;
+	char *tag;		/* what tells two of a kind apart but for their functions */
 	char *function;		/* where it happened, or NULL */
+	char *caller;		/* the CPU or task that printed it, "" where that is not told */
 	char *test;
 	GPtrArray *frames;	/* of the first trace */
 	GString *text;
 	guint lines, quiet;
 	bool trace;		/* in a "Call Trace:" now */
 	bool traced;		/* one was seen whole */
+	bool single;
 };
 
 struct scan {
-	GRegex *stamp, *frame, *rip, *at, *in, *numbers;
-	GRegex *openers[G_N_ELEMENTS(openers)];
-	GRegex *any;		/* all openers in one: a flooded console is long */
+	GRegex *prefix, *inner, *frame, *reg, *at, *in, *numbers, *dump;
+	GRegex **kinds, **innocents;
 	char *test;		/* running now */
 	char *note;		/* line after "cut here", which is a WARN()'s message */
-	int cut;		/* lines since "cut here", 0 for none */
-	struct splat *open;
+	char *cut_caller;
+	guint cut;		/* lines since "cut here", 0 for none */
+	struct splat *open[OPEN_MAX];
 	guint since;		/* lines since the last splat was closed */
-	json_t *last;		/* that one */
+	guint dumping;		/* lines for which a trace is announced */
+	guint expected;		/* lines for which a trace is no fault's */
+	bool asked;		/* sysrq: each trace of this test may be asked for */
+	bool stamped;		/* this console has stamps, seen so far */
+	json_t *last;		/* the splat that was closed last, of this test */
 	json_t *out;
 };
 
@@ -111,26 +70,14 @@ static GRegex *regex_new(const char *pattern)
 	return re;
 }
 
-static bool is_reporter(const char *fn)
-{
-	for (gsize i = 0; i < G_N_ELEMENTS(reporters); i++)
-		if (g_pattern_match_simple(reporters[i], fn))
-			return true;
-	return false;
-}
-
-/* First group of @re in @line, or NULL; what the compiler adds to names is cut off */
-static char *function_in(GRegex *re, const char *line)
+/* What the compiler adds to a function's name is cut off, in place */
+static char *plain_name(char *fn)
 {
 	static const char *const marks[] = {
-		".isra.", ".constprop.", ".part.", ".cold", ".llvm.", ".lto_priv.",
+		".isra.", ".constprop.", ".part.", ".cold", ".llvm.", ".lto_priv.", ".localalias",
+		".__uniq.", ".cfi",
 	};
-	GMatchInfo *m;
-	char *fn = NULL;
 
-	if (g_regex_match(re, line, 0, &m))
-		fn = g_match_info_fetch(m, 1);
-	g_match_info_free(m);
 	for (gsize i = 0; fn && i < G_N_ELEMENTS(marks); i++) {
 		char *cut = strstr(fn, marks[i]);
 
@@ -138,6 +85,26 @@ static char *function_in(GRegex *re, const char *line)
 			*cut = 0;
 	}
 	return fn;
+}
+
+/* First group of @re in @line that holds a name, or NULL */
+static char *function_in(GRegex *re, const char *line)
+{
+	GMatchInfo *m;
+	char *fn = NULL;
+
+	if (g_regex_match(re, line, 0, &m)) {
+		for (int i = 1; i < g_match_info_get_match_count(m); i++) {
+			g_free(fn);
+			fn = g_match_info_fetch(m, i);
+			if (fn && *fn)
+				break;
+		}
+	}
+	g_match_info_free(m);
+	if (fn && !*fn)
+		g_clear_pointer(&fn, g_free);
+	return plain_name(fn);
 }
 
 /* Title: the opening line without what differs from boot to boot */
@@ -150,6 +117,72 @@ static char *title_of(struct scan *s, const char *line)
 	return g_strstrip(t);
 }
 
+/* Up to @max words of @text, none with a digit in it */
+static char *words(const char *text, int max)
+{
+	char **w = g_strsplit(text, " ", max + 1);
+	GString *out = g_string_new(NULL);
+
+	for (int i = 0; i < max && w[i] && !strpbrk(w[i], "0123456789"); i++)
+		g_string_append_printf(out, "%s ", w[i]);
+	g_strfreev(w);
+	return g_string_free(out, FALSE);
+}
+
+/* "data-race in A / B": the two functions, in the order of their names */
+static char *race_of(const char *line)
+{
+	const char *at = strstr(line, " in ");
+	char **w = g_strsplit(at ? at + 4 : "", " / ", 2), *tag;
+
+	for (int i = 0; w[i]; i++) {
+		w[i][strcspn(w[i], "+ ")] = 0;
+		plain_name(w[i]);
+	}
+	if (w[0] && w[1] && strcmp(w[0], w[1]) > 0)
+		tag = g_strdup_printf("%s/%s", w[1], w[0]);
+	else
+		tag = g_strdup_printf("%s/%s", w[0] ?: "", w[0] && w[1] ? w[1] : "");
+	g_strfreev(w);
+	return tag;
+}
+
+/*
+ * What tells splats apart that end in the same functions: which of lockdep's
+ * complaints, which BUG, which of a sanitizer's.  6.4 put "slab-" before
+ * KASAN's "use-after-free" (mm/kasan/report_generic.c).
+ */
+static char *tag_of(const struct splat_kind *k, const char *line, const char *matched)
+{
+	const char *at;
+
+	if (!k)
+		return NULL;
+	if (!strcmp(k->kind, "KCSAN"))
+		return race_of(line);
+	if (!strcmp(k->kind, "lockdep"))
+		return g_strdup(matched);
+	if (!strcmp(k->kind, "BUG") && !(k->flags & SPLAT_OF_FAULT)) {
+		at = strstr(line, "BUG: ");
+		return at ? words(at + 5, 4) : NULL;
+	}
+	if (!strcmp(k->kind, "KASAN") || !strcmp(k->kind, "KFENCE") || !strcmp(k->kind, "KMSAN") ||
+	    !strcmp(k->kind, "UBSAN")) {
+		at = strstr(line, k->key);
+		at = at ? at + strlen(k->key) : line;
+		if (g_str_has_prefix(at, "slab-"))
+			at += 5;
+		return words(at, 1);
+	}
+	return NULL;
+}
+
+static void hash(GChecksum *sum, const char *text)
+{
+	g_checksum_update(sum, (const guchar *)"|", 1);
+	g_checksum_update(sum, (const guchar *)text, -1);
+}
+
 static char *fingerprint(const struct splat *sp)
 {
 	GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
@@ -157,25 +190,35 @@ static char *fingerprint(const struct splat *sp)
 	char *hex;
 
 	g_checksum_update(sum, (const guchar *)sp->kind, -1);
-	if (sp->function && !is_reporter(sp->function)) {
-		g_checksum_update(sum, (const guchar *)"|", 1);
-		g_checksum_update(sum, (const guchar *)sp->function, -1);
+	if (sp->tag && *sp->tag) {
+		hash(sum, sp->tag);
+		used += !strcmp(sp->kind, "KCSAN");
+	}
+	if (sp->function && !splat_reporter(sp->function)) {
+		hash(sum, sp->function);
 		used = NR_FRAMES;
 	}
 	for (guint i = 0; i < sp->frames->len && used < NR_FRAMES; i++) {
 		const char *fn = g_ptr_array_index(sp->frames, i);
 
-		if (is_reporter(fn))
+		if (splat_reporter(fn))
 			continue;
-		g_checksum_update(sum, (const guchar *)"|", 1);
-		g_checksum_update(sum, (const guchar *)fn, -1);
+		hash(sum, fn);
 		used++;
 	}
-	/* nothing to tell it by but its words; the digits in them do not count */
+	/*
+	 * Nothing to tell it by but its words.  The digits in them do not count,
+	 * except for a place in the source, which is all that two have to differ in.
+	 */
 	if (!used) {
+		bool place = strstr(sp->title, ".c:") || strstr(sp->title, ".h:") || strstr(sp->title, ".S:");
+
 		for (const char *p = sp->title; *p; p++)
-			if (!g_ascii_isdigit(*p))
+			if (place || !g_ascii_isdigit(*p))
 				g_checksum_update(sum, (const guchar *)p, 1);
+		/* only reporters were seen: better one entry a reporter than one for all */
+		if (sp->function)
+			hash(sum, sp->function);
 	}
 	hex = g_strndup(g_checksum_get_string(sum), 16);
 	g_checksum_free(sum);
@@ -185,23 +228,31 @@ static char *fingerprint(const struct splat *sp)
 static void splat_free(struct splat *sp)
 {
 	g_free(sp->title);
+	g_free(sp->tag);
 	g_free(sp->function);
+	g_free(sp->caller);
 	g_free(sp->test);
 	g_ptr_array_unref(sp->frames);
 	g_string_free(sp->text, TRUE);
 	g_free(sp);
 }
 
-static void splat_close(struct scan *s)
+static json_t *splat_json(const char *kind, const char *title, const char *fp, const char *test, const char *text)
 {
-	struct splat *sp = s->open;
+	return json_pack("{s:s, s:s, s:s, s:s?, s:i, s:s, s:n}", "kind", kind, "title", title,
+			 "fingerprint", fp, "test", test, "count", 1, "text", text, "allowed");
+}
+
+static void splat_close(struct scan *s, int slot)
+{
+	struct splat *sp = s->open[slot];
 	char *fp;
 	json_t *o, *found = NULL;
 	size_t i;
 
 	if (!sp)
 		return;
-	s->open = NULL;
+	s->open[slot] = NULL;
 	s->since = 0;
 	fp = fingerprint(sp);
 	json_array_foreach(s->out, i, o) {
@@ -215,15 +266,25 @@ static void splat_close(struct scan *s)
 
 		json_integer_set(count, json_integer_value(count) + 1);
 	} else if (json_array_size(s->out) < SPLATS_MAX) {
-		found = json_pack("{s:s, s:s, s:s, s:s?, s:i, s:s, s:n}",
-				  "kind", sp->kind, "title", sp->title, "fingerprint", fp,
-				  "test", sp->test, "count", 1, "text", sp->text->str, "allowed");
+		found = splat_json(sp->kind, sp->title, fp, sp->test, sp->text->str);
+		if (found)
+			json_array_append_new(s->out, found);
+	} else if (json_array_size(s->out) == SPLATS_MAX) {
+		/* what is not kept cannot be allowed either */
+		found = splat_json("unknown", "more distinct splats than are kept", "ffffffffffffffff", sp->test,
+				   sp->text->str);
 		if (found)
 			json_array_append_new(s->out, found);
 	}
 	s->last = found;
 	g_free(fp);
 	splat_free(sp);
+}
+
+static void close_all(struct scan *s)
+{
+	for (int i = 0; i < OPEN_MAX; i++)
+		splat_close(s, i);
 }
 
 static void splat_line(struct splat *sp, const char *line)
@@ -236,46 +297,89 @@ static void splat_line(struct splat *sp, const char *line)
 	sp->lines++;
 }
 
-static void splat_open(struct scan *s, const char *kind, const char *line)
+/* The open splat that a line of @caller belongs to, or -1 */
+static int slot_of(const struct scan *s, const char *caller)
+{
+	int any = -1;
+
+	for (int i = 0; i < OPEN_MAX; i++) {
+		if (!s->open[i])
+			continue;
+		if (!strcmp(s->open[i]->caller, caller))
+			return i;
+		if (!*caller || !*s->open[i]->caller)
+			any = i;
+	}
+	return any;
+}
+
+static struct splat *splat_open(struct scan *s, const char *kind, const char *line, const char *caller)
 {
 	struct splat *sp = g_new0(struct splat, 1);
+	int slot = slot_of(s, caller);
 
-	splat_close(s);
+	for (int i = 0; slot < 0 && i < OPEN_MAX; i++)
+		if (!s->open[i])
+			slot = i;
+	slot = MAX(slot, 0);
+	splat_close(s, slot);
 	sp->kind = kind;
 	sp->title = title_of(s, line);
 	sp->test = g_strdup(s->test);
+	sp->caller = g_strdup(caller);
 	sp->frames = g_ptr_array_new_with_free_func(g_free);
 	sp->text = g_string_new(NULL);
-	sp->function = function_in(s->at, line);
-	if (!sp->function)
-		sp->function = function_in(s->in, line);
 	if (s->note)
 		splat_line(sp, s->note);
 	splat_line(sp, line);
-	s->open = sp;
+	s->open[slot] = sp;
+	s->cut = 0;
+	g_clear_pointer(&s->note, g_free);
+	return sp;
+}
+
+static bool trace_start(const char *line)
+{
+	line += strspn(line, " ");
+	return !g_ascii_strncasecmp(line, "Call Trace:", 11) || g_str_has_prefix(line, "Backtrace:") ||
+	       !strncmp(line, "backtrace:", 10) || !strncmp(line, "backtrace (crc ", 15);
+}
+
+static bool trace_end(const char *line)
+{
+	return g_str_has_prefix(line, "---[ end trace") || g_str_has_prefix(line, "---[ end Kernel panic");
+}
+
+/* Kinds whose place is the register's; others print what was interrupted, too */
+static bool at_register(const struct splat *sp)
+{
+	static const char *const not[] = {
+		"lockdep", "hung task", "memory leak", "KCSAN", "allocation failure", "OOM kill",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(not); i++)
+		if (!strcmp(sp->kind, not[i]))
+			return false;
+	return !sp->frames->len && !sp->traced;
 }
 
 /* A line within an open splat: true where it is still part of it */
-static bool splat_more(struct scan *s, const char *line)
+static bool splat_more(struct scan *s, struct splat *sp, const char *line)
 {
-	struct splat *sp = s->open;
 	char *fn;
 
-	if (g_str_has_prefix(line, "---[ end trace") ||
-	    g_str_has_prefix(line, "---[ end Kernel panic")) {
-		splat_line(sp, line);
-		return false;
-	}
 	splat_line(sp, line);
-	if (!g_ascii_strncasecmp(line, "Call Trace:", 11) ||
-	    !g_ascii_strncasecmp(line, "stack backtrace:", 16)) {
+	line += strspn(line, " \t");
+	if (trace_end(line))
+		return false;
+	if (trace_start(line) || !g_ascii_strncasecmp(line, "stack backtrace:", 16)) {
 		sp->trace = !sp->traced;
 		sp->quiet = 0;
 		return true;
 	}
-	fn = function_in(s->rip, line);
+	fn = function_in(s->reg, line);
 	if (fn) {
-		if (!sp->function)
+		if (!sp->function && at_register(sp))
 			sp->function = fn;
 		else
 			g_free(fn);
@@ -291,7 +395,8 @@ static bool splat_more(struct scan *s, const char *line)
 		sp->quiet = 0;
 		return true;
 	}
-	if (strstr(line, "<TASK>") || strstr(line, "<IRQ>") || strstr(line, " ? "))
+	if (strstr(line, "TASK>") || strstr(line, "IRQ>") || strstr(line, "NMI>") || strstr(line, " ? ") || g_str_has_prefix(line, "? ") ||
+	    strstr(line, "[inline]"))
 		return true;
 	if (sp->trace) {
 		sp->trace = false;
@@ -299,56 +404,285 @@ static bool splat_more(struct scan *s, const char *line)
 		sp->quiet = 0;
 	}
 	/* one-line reports end at once, a trace's register dump goes on for a while */
-	if (!strcmp(sp->kind, "OOM kill") || !strcmp(sp->kind, "memory leak"))
+	if (sp->single)
 		return false;
 	return ++sp->quiet < (sp->traced ? QUIET_LINES * 8 : QUIET_LINES * 16);
 }
 
-static void scan_line(struct scan *s, const char *line)
+/* A "cut here" that no known line followed */
+static void cut_unknown(struct scan *s)
+{
+	if (s->cut) {
+		char *title = g_strdup_printf("a cut here without a known splat%s%s", s->note ? ": " : "",
+					      s->note ?: "");
+		char *caller = g_steal_pointer(&s->cut_caller);
+
+		s->cut = 0;
+		splat_open(s, "unknown", title, caller ?: "");
+		g_free(caller);
+		g_free(title);
+	}
+}
+
+static bool marker(struct scan *s, const char *line)
 {
 	static const char start[] = "mmgate: start ", end[] = "mmgate: end ";
 
-	if (g_str_has_prefix(line, start) || g_str_has_prefix(line, end)) {
-		splat_close(s);
-		s->last = NULL;
-		g_free(s->test);
-		s->test = NULL;
-		if (g_str_has_prefix(line, start))
-			s->test = g_strndup(line + strlen(start),
-					    strcspn(line + strlen(start), " \t"));
-		return;
-	}
-	if (g_str_has_prefix(line, "------------[ cut here ]")) {
-		splat_close(s);
-		s->cut = 1;
-		return;
-	}
-	for (gsize i = g_regex_match(s->any, line, 0, NULL) ? 0 : G_N_ELEMENTS(openers);
-	     i < G_N_ELEMENTS(openers); i++) {
-		if (!g_regex_match(s->openers[i], line, 0, NULL))
+	if (!g_str_has_prefix(line, start) && !g_str_has_prefix(line, end))
+		return false;
+	cut_unknown(s);
+	close_all(s);
+	s->last = NULL;
+	s->asked = false;
+	s->expected = s->dumping = 0;
+	g_clear_pointer(&s->test, g_free);
+	if (g_str_has_prefix(line, start))
+		s->test = g_strndup(line + strlen(start), strcspn(line + strlen(start), " \t"));
+	return true;
+}
+
+static const struct splat_innocent *innocent_of(struct scan *s, const char *line)
+{
+	for (gsize i = 0; i < splat_nr_innocents; i++)
+		if (strstr(line, splat_innocents[i].key) && g_regex_match(s->innocents[i], line, 0, NULL))
+			return &splat_innocents[i];
+	return NULL;
+}
+
+static const struct splat_kind *kind_of(struct scan *s, const char *line, bool stamped, char **matched)
+{
+	for (gsize i = 0; i < splat_nr_kinds; i++) {
+		const struct splat_kind *k = &splat_kinds[i];
+		GMatchInfo *m;
+		bool hit;
+
+		if ((k->flags & SPLAT_STAMPED) && s->stamped && !stamped)
 			continue;
-		if (s->open && openers[i].joins)
-			break;
-		if (!s->open && s->last && !strcmp(openers[i].kind, "panic") &&
-		    s->since < PANIC_LINES)
-			return;
-		splat_open(s, openers[i].kind, line);
-		s->cut = 0;
-		g_clear_pointer(&s->note, g_free);
+		if (!strstr(line, k->key))
+			continue;
+		hit = g_regex_match(s->kinds[i], line, 0, &m);
+		if (hit)
+			*matched = g_match_info_fetch(m, 0);
+		g_match_info_free(m);
+		if (hit)
+			return k;
+	}
+	return NULL;
+}
+
+static bool is_fault(const char *kind)
+{
+	return !strcmp(kind, "BUG") || !strcmp(kind, "Oops");
+}
+
+/* One more line of a report that has begun, not a report of its own */
+static bool joins(const struct splat *sp, const struct splat_kind *k)
+{
+	if (k->flags & SPLAT_END)
+		return true;
+	if (!(k->flags & SPLAT_OF_FAULT) || sp->single)
+		return false;
+	if (is_fault(k->kind) || !strcmp(k->kind, "KASAN"))
+		return is_fault(sp->kind) && !sp->traced && !sp->frames->len;
+	if (!strcmp(k->kind, "memory leak"))
+		return !strcmp(sp->kind, k->kind) && !sp->trace && !sp->traced;
+	return !strcmp(sp->kind, k->kind);
+}
+
+/* A line that a row knows: opens a splat, unless it is one more of an open or ended one */
+static bool known_line(struct scan *s, const char *line, const char *caller, bool stamped)
+{
+	char *matched = NULL;
+	const struct splat_kind *k = kind_of(s, line, stamped, &matched);
+	int slot = slot_of(s, caller);
+	struct splat *sp;
+
+	if (!k)
+		return false;
+	if (slot >= 0 && joins(s->open[slot], k)) {
+		g_free(matched);
+		return false;
+	}
+	if (slot < 0 && s->last && (k->flags & SPLAT_END) && s->since < PANIC_LINES) {
+		g_free(matched);
+		return true;
+	}
+	sp = splat_open(s, k->kind, line, caller);
+	sp->single = k->flags & SPLAT_SINGLE;
+	sp->tag = tag_of(k, line, matched);
+	if (strcmp(k->kind, "KCSAN")) {
+		sp->function = function_in(s->at, line);
+		if (!sp->function)
+			sp->function = function_in(s->in, line);
+	}
+	g_free(matched);
+	return true;
+}
+
+/* A trace that nothing known opened */
+static void net(struct scan *s, const char *line, const char *caller)
+{
+	bool start = trace_start(line) && strncmp(line, "backtrace", 9), end = trace_end(line);
+	bool open = false;
+
+	if (!start && !end)
+		return;
+	for (int i = 0; i < OPEN_MAX; i++)
+		open |= s->open[i] != NULL;
+	if (s->asked && start)
+		return;
+	if (s->expected && start) {
+		s->expected = 0;
 		return;
 	}
-	if (s->open) {
-		if (!splat_more(s, line))
-			splat_close(s);
+	if ((s->last || open) && (s->dumping || (s->last && s->since < AFTER_LINES) || end)) {
+		s->since = 0;
+		return;
+	}
+	cut_unknown(s);
+	if (slot_of(s, caller) < 0) {
+		struct splat *sp = splat_open(s, "unknown", start ? "a trace without a known splat" :
+					      "the end of a trace without a known splat", caller);
+
+		splat_line(sp, line);
+		sp->trace = start;
+		sp->single = end;
+	}
+}
+
+static void scan_line(struct scan *s, const char *text, const char *caller, bool stamped)
+{
+	const char *line = text + strspn(text, " \t");
+	const struct splat_innocent *none;
+	int slot;
+
+	if (marker(s, line))
+		return;
+	if (strstr(line, "-[ cut here ]-") || g_str_has_prefix(line, "8<--- cut here ---")) {
+		slot = slot_of(s, caller);
+		cut_unknown(s);
+		if (slot >= 0)
+			splat_close(s, slot);
+		s->cut = 1;
+		s->cut_caller = g_strdup(caller);
+		return;
+	}
+	s->dumping -= s->dumping > 0;
+	s->expected -= s->expected > 0;
+	none = innocent_of(s, line);
+	if (none && none->trace) {
+		s->asked |= g_str_has_prefix(line, "sysrq: ");
+		s->expected = DUMP_LINES;
+	}
+	if (!none && known_line(s, line, caller, stamped)) {
+		g_clear_pointer(&s->cut_caller, g_free);
+		return;
+	}
+	if (g_regex_match(s->dump, line, 0, NULL))
+		s->dumping = DUMP_LINES;
+	slot = slot_of(s, caller);
+	if (slot >= 0) {
+		if (!splat_more(s, s->open[slot], text))
+			splat_close(s, slot);
 		return;
 	}
 	s->since++;
-	if (s->cut && s->cut++ == 1 && *line)
+	net(s, line, caller);
+	if (!s->cut || (*caller && *s->cut_caller && strcmp(caller, s->cut_caller)))
+		return;
+	if (s->cut++ == 1 && *line)
 		s->note = g_strdup(line);
-	else if (s->cut > 8) {
-		s->cut = 0;
-		g_clear_pointer(&s->note, g_free);
+	else if (s->cut > CUT_LINES)
+		cut_unknown(s);
+}
+
+/* Stamps, levels and caller ids before a line are taken off, whoever put them there */
+static void scan_stamped(struct scan *s, const char *line)
+{
+	GMatchInfo *m;
+	char *caller = NULL, *stamp = NULL;
+	int skip = 0;
+
+	if (g_regex_match(s->prefix, line, 0, &m)) {
+		g_match_info_fetch_pos(m, 0, NULL, &skip);
+		stamp = g_match_info_fetch_named(m, "stamp");
+		caller = g_match_info_fetch_named(m, "caller");
 	}
+	g_match_info_free(m);
+	if (stamp && *stamp)
+		s->stamped = true;
+	scan_line(s, line + MAX(skip, 0), caller ?: "", stamp && *stamp);
+	g_free(caller);
+	g_free(stamp);
+}
+
+/* Two CPUs' lines, or a program's and the kernel's, may have run into one: cut before each stamp */
+static void scan_text(struct scan *s, char *line)
+{
+	GMatchInfo *m;
+	int at = 0, from, to;
+
+	if (strchr(line + (*line != 0), '[')) {
+		g_regex_match_full(s->inner, line, -1, 0, 0, &m, NULL);
+		while (g_match_info_matches(m)) {
+			g_match_info_fetch_pos(m, 0, &from, &to);
+			if (from > at && line[from] == '[') {
+				char *piece = g_strndup(line + at, from - at);
+
+				scan_stamped(s, piece);
+				g_free(piece);
+				at = from;
+			}
+			if (!g_match_info_next(m, NULL))
+				break;
+		}
+		g_match_info_free(m);
+	}
+	scan_stamped(s, line + at);
+}
+
+static void compile(struct scan *s)
+{
+	s->prefix = regex_new("^(?:[ \\t]*(?:<\\d{1,3}>|(?<stamp>\\[ *\\d+\\.\\d+\\])|\\[ *(?<caller>[TCP]\\d+)[^][]{0,40}\\]|"
+			      "\\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\\d+ [\\d:.]+ \\d{4}\\]|"
+			      "\\d{4}-\\d\\d-\\d\\d[T ][\\d:.,]+(?:Z|[+-]\\d\\d:?\\d\\d)?|"
+			      "[A-Z][a-z]{2} +\\d+ [\\d:.]+ \\S+ (?=kernel:)|"
+			      "\\d\\d-\\d\\d [\\d:.]+ +\\d+ +\\d+ [VDIWEF] [^:]{0,30}:|kernel:|"
+			      "\\.?\\(\\d+\\)(?=\\[)|\\[ *\\d+: *[^][]{0,40}\\]|c\\d{1,3} +\\d+ |\\[c\\d{1,3}\\]))+ ?");
+	s->inner = regex_new("\\[ {0,4}\\d{1,7}\\.\\d{6}\\]");
+	s->frame = regex_new("^ *(?:\\(?\\[<?[0-9a-f]+>?\\] *){0,2}\\(?([A-Za-z_][\\w.]*)\\+0x[0-9a-f]+");
+	s->reg = regex_new("^(?:RIP: [0-9a-f]+:|E?IP:(?: is at)? ?(?:[0-9a-f]+:)?|e?pc : |PC is at |NIP |"
+			   "Krnl PSW : [0-9a-f]+ [0-9a-f]+ )(?:\\[<?[0-9a-f]+>?\\] *){0,2} *\\(?([A-Za-z_][\\w.]*)\\+0x");
+	s->at = regex_new("(?: at|@) (?:\\S+:\\d+ )?(?:at )?([A-Za-z_][\\w.]*)(?:\\+0x|\\(\\))|"
+			  "^\\S.*ENDBR: ([A-Za-z_][\\w.]*)\\+0x");
+	s->in = regex_new(" in:? ([A-Za-z_][\\w.]*)(?:\\+0x| / |$)");
+	s->numbers = regex_new("(?: CPU: \\d+)?(?: UID: \\d+)? PID: \\d+(?: Comm: .*)?|"
+			       ", CPU#\\d+:.*$|\\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?");
+	s->dump = regex_new("NMI backtrace for cpu|^task:|\\bstate:[A-Z]\\b|Sending NMI|^Showing |"
+			    "kthread stack dump|^(?:rcu: )?Stack dump where|^pool \\d+:|^Workqueue: ");
+	s->kinds = g_new0(GRegex *, splat_nr_kinds);
+	for (gsize i = 0; i < splat_nr_kinds; i++)
+		s->kinds[i] = regex_new(splat_kinds[i].regex);
+	s->innocents = g_new0(GRegex *, splat_nr_innocents);
+	for (gsize i = 0; i < splat_nr_innocents; i++)
+		s->innocents[i] = regex_new(splat_innocents[i].regex);
+}
+
+static void scan_free(struct scan *s)
+{
+	GRegex *all[] = { s->prefix, s->inner, s->frame, s->reg, s->at, s->in, s->numbers, s->dump };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(all); i++)
+		g_regex_unref(all[i]);
+	for (gsize i = 0; i < splat_nr_kinds; i++)
+		g_regex_unref(s->kinds[i]);
+	for (gsize i = 0; i < splat_nr_innocents; i++)
+		g_regex_unref(s->innocents[i]);
+	g_free(s->kinds);
+	g_free(s->innocents);
+	g_free(s->test);
+	g_free(s->note);
+	g_free(s->cut_caller);
 }
 
 /**
@@ -362,54 +696,29 @@ json_t *splat_scan(const char *console, gsize len)
 {
 	struct scan s = { .out = json_array() };
 	const char *p = console, *stop = console + len;
-	GString *any;
 
-	s.stamp = regex_new("^(<\\d+>)?(\\[ *\\d+\\.\\d+\\](\\[ *[TC]\\d+\\])? )?");
-	s.frame = regex_new("^ *(?:\\[<[0-9a-f]+>\\] )?([A-Za-z_][\\w.]*)\\+0x[0-9a-f]+/0x[0-9a-f]+");
-	s.rip = regex_new("^(?:RIP: \\S+?:|pc : )([A-Za-z_][\\w.]*)\\+0x");
-	s.at = regex_new(" at (?:\\S+:\\d+ )?([A-Za-z_][\\w.]*)\\+0x");
-	s.in = regex_new(" in ([A-Za-z_][\\w.]*)(?:\\+0x| / |$)");
-	s.numbers = regex_new("(?: CPU: \\d+)?(?: UID: \\d+)? PID: \\d+(?: Comm: .*)?|"
-			      ", CPU#\\d+:.*$|\\+0x[0-9a-f]+/0x[0-9a-f]+");
-	any = g_string_new(NULL);
-	for (gsize i = 0; i < G_N_ELEMENTS(openers); i++) {
-		s.openers[i] = regex_new(openers[i].regex);
-		g_string_append_printf(any, "%s(?:%s)", i ? "|" : "", openers[i].regex);
-	}
-	s.any = regex_new(any->str);
-	g_string_free(any, TRUE);
-
+	compile(&s);
 	while (p < stop) {
-		const char *eol = memchr(p, '\n', stop - p);
-		gsize n = (eol ? eol : stop) - p;
-		char *line;
-		GMatchInfo *m;
-		int skip = 0;
+		const char *eol = p;
+		int pieces = 0;
 
-		if (n && p[n - 1] == '\r')
-			n--;
-		line = mmg_clean(p, n, LINE_MAX_BYTES);
-		if (g_regex_match(s.stamp, line, 0, &m))
-			g_match_info_fetch_pos(m, 0, NULL, &skip);
-		g_match_info_free(m);
-		scan_line(&s, line + MAX(skip, 0));
-		g_free(line);
-		if (!eol)
-			break;
+		while (eol < stop && *eol != '\n' && *eol != '\r')
+			eol++;
+		do {
+			gsize n = MIN(eol - p, LINE_MAX_BYTES);
+			char *line = mmg_clean(p, n, LINE_MAX_BYTES);
+
+			scan_text(&s, line);
+			g_free(line);
+			p += n;
+		} while (p < eol && ++pieces < LINE_MAX_PIECES);
+		/* of "\r\n" the second opens no empty line */
 		p = eol + 1;
+		if (eol + 1 < stop && *eol == '\r' && eol[1] == '\n')
+			p++;
 	}
-	splat_close(&s);
-
-	g_regex_unref(s.stamp);
-	g_regex_unref(s.frame);
-	g_regex_unref(s.rip);
-	g_regex_unref(s.at);
-	g_regex_unref(s.in);
-	g_regex_unref(s.numbers);
-	g_regex_unref(s.any);
-	for (gsize i = 0; i < G_N_ELEMENTS(openers); i++)
-		g_regex_unref(s.openers[i]);
-	g_free(s.test);
-	g_free(s.note);
+	cut_unknown(&s);
+	close_all(&s);
+	scan_free(&s);
 	return s.out;
 }

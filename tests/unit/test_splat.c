@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/splat.c host/base/*.c
+// unit-sources: host/run/splat.c host/run/splat_kinds.c host/base/*.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include <string.h>
 
-#include "run/run.h"
+#include "run/splat.h"
 
 static json_t *scan(const char *s)
 {
@@ -215,6 +215,269 @@ static void hostile(void **state)
 	g_string_free(s, TRUE);
 }
 
+/* Forms in which consoles, loggers and vendors put a stamp before a line */
+static const char *const stamps[] = {
+	"[    1.234567] %s\n", "[    1.234567][  T123] %s\r\n", "[    1.234567][    C0] %s\n",
+	"<4>[    1.234567] %s\n", "[    1.234567] [T123] %s\n", "<2>[    1.234567] (0)[77:kworker]%s\n",
+	"[    1.234567] [0:      swapper/0:    1] %s\n", "[    1.234567] c0   1234 %s\n",
+	"2026-12-02T22:30:11.123456+00:00 kernel: [    1.234567] %s\n",
+	"Dec  2 22:30:11 vm kernel: [    1.234567] %s\n", "[Wed Dec  2 22:30:11 2026] %s\n",
+	"[    1.200000] half of another li[    1.234567][  T123] %s\n", "login: \r[    1.234567] %s\n", "%s\n",
+};
+
+/* Each row's own line, under each stamp, gives a splat of its kind */
+static void rows(void **state)
+{
+	(void)state;
+	for (gsize i = 0; i < splat_nr_kinds; i++) {
+		const struct splat_kind *k = &splat_kinds[i];
+
+		assert_non_null(strstr(k->sample, k->key));
+		assert_true(g_regex_match_simple(k->regex, k->sample, 0, 0));
+		for (gsize j = 0; j < G_N_ELEMENTS(stamps); j++) {
+			char *line = g_strdup_printf(stamps[j], k->sample);
+			json_t *a = scan(line);
+
+			if (json_array_size(a) != 1 || strcmp(get(a, 0, "kind"), k->kind))
+				fail_msg("row %zu, stamp %zu: %s is %s", i, j, line, get(a, 0, "kind"));
+			json_decref(a);
+			g_free(line);
+		}
+	}
+}
+
+static void innocents(void **state)
+{
+	static const char *const more[] = {
+		"[    0.1] WARNING: The mand mount option has been deprecated and",
+		"[    0.1] DMAR: [Firmware Bug]: WARNING: your BIOS is broken",
+		"[    0.1] ACPI BIOS Warning (bug): Optional FADT field Gpe1Block has valid Address but zero Length",
+		"[    0.1] WARNING! nothing", "[    0.1] a WARNING: CPU is hot", "[    0.1] Spectre V2 : WARNING: eBPF",
+		"[    0.1] clocksource: timekeeping watchdog on CPU0: Marking clocksource 'tsc' as unstable",
+		"[    0.1] rcu: Hierarchical RCU implementation.", "[    0.1] watchdog: Delayed init of the lockup detector",
+		"[    0.1] NMI watchdog: Enabled. Permanently consumes one hw-PMU counter.",
+		"[    0.1] EXT4-fs error (device loop0): ext4_lookup:1: comm a: bad extra_isize",
+		"[    0.1] systemd[1]: Failed to start a unit named BUG: or WARNING: or Call Trace",
+		"[    0.1] ODEBUG: Out of memory. ODEBUG disabled", "[    0.1] DEBUG: x", "[    0.1] debug: on",
+		"[    0.1] kmemleak: Kernel memory leak detector initialized",
+		"[    0.1] a.out[12]: segfault at 0 ip 0000 sp 0000 error 4", "[    0.1] task:a state:D stack:0 pid:1",
+		"[    0.1] hard LOCKUP detector is off", "[    0.1] INFO: lockdep is turned off.",
+		"[    0.1] Lockdep: possible lock classes 8192", "[    0.1] x86/split lock detection: warning",
+		"[    0.1] traps: a[1] trap divide error ip:1 sp:2 error:0", "[    0.1] x86/fpu: overflow: no",
+		"[    0.1] overlayfs: NFS export: is blocked", "[    0.1] a: unhandled level 2 translation fault (11) at 0x0",
+		"[    0.1] ** 123 printk messages dropped **", "[    0.1] panic_on_oops is set",
+	};
+
+	(void)state;
+	for (gsize i = 0; i < splat_nr_innocents + G_N_ELEMENTS(more); i++) {
+		const char *line = i < splat_nr_innocents ? splat_innocents[i].sample : more[i - splat_nr_innocents];
+		char *console = g_strdup_printf("[    0.000000] Linux version 6.12\n[    1.234567] %s\n"
+						"[    1.3] after it\n", line);
+		json_t *a = scan(console);
+
+		if (i < splat_nr_innocents) {
+			assert_true(g_regex_match_simple(splat_innocents[i].regex, line, 0, 0));
+			assert_non_null(strstr(line, splat_innocents[i].key));
+		}
+		if (json_array_size(a))
+			fail_msg("%s is no %s", line, get(a, 0, "kind"));
+		json_decref(a);
+		g_free(console);
+	}
+}
+
+/* A program's words are none of the kernel's, where those are stamped */
+static void unstamped(void **state)
+{
+	json_t *a = scan(BOOT "BUG: said a program\nWARNING:\nINFO:\n" END);
+
+	(void)state;
+	assert_int_equal(json_array_size(a), 0);
+	json_decref(a);
+	a = scan("BUG: said who knows\n");
+	assert_int_equal(json_array_size(a), 1);
+	json_decref(a);
+}
+
+static size_t unknown(const char *console)
+{
+	json_t *a = scan(console);
+	size_t n = json_array_size(a);
+
+	if (n)
+		assert_string_equal(get(a, 0, "kind"), "unknown");
+	json_decref(a);
+	return n;
+}
+
+/* The net below the net: what no row opened */
+static void net_below(void **state)
+{
+	json_t *a;
+
+	(void)state;
+	assert_int_equal(unknown(BOOT "[ 2.0] ** 77 printk messages dropped **\n[ 2.0] Call Trace:\n"
+				 "[ 2.0]  <TASK>\n[ 2.0]  shrink_node+0x1/0x2\n[ 2.0]  </TASK>\n" END), 1);
+	assert_int_equal(unknown(BOOT "[ 2.0] Call trace:\n[ 2.0]  shrink_node+0x1/0x2 (P)\n" END), 1);
+	assert_int_equal(unknown(BOOT "[ 2.0] ---[ end trace 0000000000000000 ]---\n" END), 1);
+	assert_int_equal(unknown(BOOT "[ 2.0] ------------[ cut here ]------------\n[ 2.0] WARN\n" END), 1);
+	/* asked for: sysrq-t, sysrq-l, an OOM kill's own trace, fault injection */
+	assert_int_equal(unknown(BOOT "[ 2.0] sysrq: Show State\n[ 2.0] task:a state:S\n[ 2.0] Call Trace:\n"
+				 "[ 2.0]  schedule+0x1/0x2\n[ 2.0] task:b state:S\n[ 2.0] Call Trace:\n" END), 0);
+	assert_int_equal(unknown(BOOT "[ 2.0] FAULT_INJECTION: forcing a failure.\n[ 2.0] Call Trace:\n"
+				 "[ 2.0]  should_fail+0x1/0x2\n" END), 0);
+	/* until the next test starts */
+	assert_int_equal(unknown(BOOT "[ 2.0] sysrq: Show State\n[ 3.0] mmgate: start b\n[ 3.1] Call Trace:\n"), 1);
+	/* the traces of the other CPUs are the stall's own */
+	a = scan(BOOT "[ 2.0] rcu: INFO: rcu_sched self-detected stall on CPU\n[ 2.0] Sending NMI from CPU 0 to CPUs 1:\n"
+		 "[ 2.0] NMI backtrace for cpu 1\n[ 2.0] Call Trace:\n[ 2.0]  spin+0x1/0x2\n" END);
+	assert_int_equal(json_array_size(a), 1);
+	json_decref(a);
+}
+
+/* A splat within a splat's text is one of its own, unless it is one more line of it */
+static void one_in_another(void **state)
+{
+	json_t *a = scan(BOOT "[ 2.0] WARNING: at a_fn+0x1/0x2, CPU#0: x/1\n[ 2.0] RIP: 0010:a_fn+0x1/0x2\n"
+			 "[ 2.0] kernel BUG at mm/b.c:1!\n[ 2.0] Oops: invalid opcode: 0000 [#1] SMP\n"
+			 "[ 2.0] RIP: 0010:b_fn+0x1/0x2\n");
+
+	(void)state;
+	assert_int_equal(json_array_size(a), 2);
+	assert_string_equal(get(a, 1, "kind"), "BUG");
+	json_decref(a);
+	a = scan(BOOT "[ 2.0] BUG: Bad rss-counter state mm:1 type:X val:1\n[ 2.0] Oops: 0000 [#1] SMP\n");
+	assert_int_equal(json_array_size(a), 2);
+	json_decref(a);
+}
+
+/* Two CPUs print at once: each frame goes to the splat of its caller */
+static void interleaved(void **state)
+{
+	json_t *a = scan("[ 2.0][   T1] BUG: sleeping function called from invalid context at a.c:1\n"
+			 "[ 2.0][   T2] BUG: sleeping function called from invalid context at b.c:1\n"
+			 "[ 2.0][   T1] Call Trace:\n[ 2.0][   T2] Call Trace:\n[ 2.0][   T2]  of_two+0x1/0x2\n"
+			 "[ 2.0][   T1]  of_one+0x1/0x2\n");
+	json_t *b = scan("[ 9.0] BUG: sleeping function called from invalid context at b.c:9\n[ 9.0] Call Trace:\n"
+			 "[ 9.0]  of_two+0x4/0x8\n");
+
+	(void)state;
+	assert_int_equal(json_array_size(a), 2);
+	assert_string_not_equal(get(a, 0, "fingerprint"), get(a, 1, "fingerprint"));
+	assert_string_equal(get(b, 0, "fingerprint"), get(a, 1, "fingerprint"));
+	json_decref(a);
+	json_decref(b);
+}
+
+static char *print_of(const char *console)
+{
+	json_t *a = scan(console);
+	char *fp = g_strdup(get(a, 0, "fingerprint"));
+
+	if (json_array_size(a) != 1)
+		fail_msg("%zu splats in %s", json_array_size(a), console);
+	json_decref(a);
+	return fp;
+}
+
+/* What only reports does not name a bug: the frame below it does, on each architecture */
+static void reporters(void **state)
+{
+	static const char *const forms[] = {
+		/* %1$s the reporter, %2$s its caller */
+		"[ 2.0] WARNING: CPU: 0 PID: 1 at lib/x.c:1 %1$s+0x1/0x2\n[ 2.0] RIP: 0010:%1$s+0x1/0x2\n"
+		"[ 2.0] Call Trace:\n[ 2.0]  <TASK>\n[ 2.0]  ? %1$s+0x1/0x2\n[ 2.0]  %2$s+0x1/0x2\n",
+		"[ 2.0] WARNING: lib/x.c:1 at %1$s+0x1/0x2, CPU#0: a/1\n[ 2.0] pc : %1$s+0x1/0x2\n"
+		"[ 2.0] lr : %2$s+0x1/0x2\n[ 2.0] Call trace:\n[ 2.0]  %1$s+0x1/0x2 (P)\n[ 2.0]  %2$s+0x1/0x2\n",
+		"[ 2.0] kernel BUG at lib/x.c:1!\n[ 2.0] RIP: 0010:%1$s+0x1/0x2\n[ 2.0] Call Trace:\n"
+		"[ 2.0]  %1$s+0x1/0x2\n[ 2.0]  %2$s.isra.0+0x1/0x2\n",
+		"[ 2.0] kernel BUG at lib/x.c:1!\n[ 2.0] epc : %1$s+0x1/0x2\n[ 2.0] Call Trace:\n"
+		"[ 2.0] [<ffffffff80001234>] %1$s+0x1/0x2\n[ 2.0] [<ffffffff80001234>] %2$s+0x1/0x2\n",
+		"[ 2.0] kernel BUG at lib/x.c:1!\n[ 2.0] NIP [c000000000123450] %1$s+0x1/0x2\n[ 2.0] Call Trace:\n"
+		"[ 2.0] [c000000001230000] [c000000000123450] %1$s+0x1/0x2 (unreliable)\n"
+		"[ 2.0] [c000000001230000] [c000000000123450] %2$s+0x1/0x2\n",
+		"[ 2.0] monitor event: 0040 ilc:2 [#1] SMP\n[ 2.0] Krnl PSW : 0704c00180000000 0000000000123456 (%1$s+0x1/0x2)\n"
+		"[ 2.0] Call Trace:\n[ 2.0]  [<0000000000123456>] %1$s+0x1/0x2\n[ 2.0] ([<0000000000123456>] %2$s+0x1/0x2)\n",
+	};
+	static const char *const names[] = {
+		"fortify_panic", "__fortify_panic", "__warn", "debug_print_object", "refcount_warn_saturate", "memcpy",
+		"__pi_memset_generic", "memmove", "strscpy", "strlen", "usercopy_abort", "dump_stack", "panic",
+		"report_bug", "kasan_report", "check_memory_region", "__might_sleep", "__list_add_valid_or_report",
+		"print_circular_bug", "lockdep_rcu_suspicious", "__stack_chk_fail", "bad_page", "spin_bug",
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(forms); i++) {
+		for (gsize j = 0; j < G_N_ELEMENTS(names); j++) {
+			char *one = g_strdup_printf(forms[i], names[j], "walk_mm"), *a = print_of(one);
+			char *two = g_strdup_printf(forms[i], names[j], "run_aging"), *b = print_of(two);
+			char *again = g_strdup_printf(forms[i], names[j], "walk_mm.constprop.0"), *c = print_of(again);
+
+			if (!strcmp(a, b) || strcmp(a, c))
+				fail_msg("%s below %s: form %zu", "walk_mm", names[j], i);
+			g_free(one);
+			g_free(two);
+			g_free(again);
+			g_free(a);
+			g_free(b);
+			g_free(c);
+		}
+	}
+}
+
+/* One bug by the forms of several kernels, and bugs that are not one */
+static void same_and_not(void **state)
+{
+	static const char *const same[][2] = {
+		{ "WARNING: CPU: 0 PID: 1 at mm/vmscan.c:1 walk_mm+0x1a/0x3b0\n", "WARNING: at walk_mm+0x1c/0x3b0, CPU#0: k/45\n" },
+		{ "WARNING: mm/vmscan.c:7 at walk_mm+0x1a/0x3b0, CPU#1: k/9\n", "WARNING: at walk_mm.part.0+0x1/0x2, CPU#0: k/45\n" },
+		{ "WARNING: [nr < 0] mm/vmscan.c:7 at walk_mm+0x1a/0x3b0, CPU#1: k/9\n", "WARNING: at mm/vmscan.c:7 walk_mm()\n" },
+		{ "BUG: KASAN: use-after-free in walk_mm+0x1/0x2\n", "BUG: KASAN: slab-use-after-free in walk_mm+0x7/0x9\n" },
+		{ "BUG: KCSAN: data-race in a_fn / b_fn\n", "BUG: KCSAN: data-race in b_fn.isra.0+0x1/0x2 / a_fn+0x1/0x2\n" },
+		{ "BUG: unable to handle page fault for address: ffff\nOops: 0000 [#1] SMP\nRIP: 0010:walk_mm+0x1/0x2\n",
+		  "BUG: unable to handle page fault for address: eeee\nOops: Oops: 0000 [#2] SMP\nRIP: 0010:walk_mm.cold+0x1/0x2\n" },
+	};
+	static const char *const other[][2] = {
+		{ "WARNING: fs/x.c:1058 at 0x0, CPU#0: k/1\n", "WARNING: fs/x.c:2211 at 0x0, CPU#0: k/1\n" },
+		{ "BUG: KASAN: use-after-free in walk_mm+0x1/0x2\n", "BUG: KASAN: out-of-bounds in walk_mm+0x1/0x2\n" },
+		{ "BUG: KCSAN: data-race in a_fn / b_fn\n", "BUG: KCSAN: data-race in a_fn / c_fn\n" },
+		{ "BUG: scheduling while atomic: a/1\nCall Trace:\n f+0x1/0x2\n", "BUG: sleeping function called\nCall Trace:\n f+0x1/0x2\n" },
+		{ "WARNING: possible recursive locking detected\nCall Trace:\n f+0x1/0x2\n",
+		  "WARNING: inconsistent lock state\nCall Trace:\n f+0x1/0x2\n" },
+		/* what an interrupt met is not where a lock was taken */
+		{ "WARNING: inconsistent lock state\nCall Trace:\n <IRQ>\n f+0x1/0x2\n RIP: 0010:idle+0x1/0x2\n",
+		  "WARNING: inconsistent lock state\nCall Trace:\n <IRQ>\n g+0x1/0x2\n RIP: 0010:idle+0x1/0x2\n" },
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(same) + G_N_ELEMENTS(other); i++) {
+		bool want = i < G_N_ELEMENTS(same);
+		const char *const *pair = want ? same[i] : other[i - G_N_ELEMENTS(same)];
+		char *a = print_of(pair[0]), *b = print_of(pair[1]);
+
+		if (want == !!strcmp(a, b))
+			fail_msg("%s and %s", pair[0], pair[1]);
+		g_free(a);
+		g_free(b);
+	}
+}
+
+/* What is not kept is said, and no entry can allow it */
+static void more_than_kept(void **state)
+{
+	GString *s = g_string_new(NULL);
+	json_t *a;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		g_string_append_printf(s, "WARNING: at f%d+0x1/0x2, CPU#0: x/1\n", i);
+	a = scan(s->str);
+	assert_int_equal(json_array_size(a), 65);
+	assert_string_equal(get(a, 64, "kind"), "unknown");
+	json_decref(a);
+	g_string_free(s, TRUE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +488,15 @@ int main(void)
 		cmocka_unit_test(oops_is_one),
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(tied_to_the_test_that_ran),
+		cmocka_unit_test(rows),
+		cmocka_unit_test(innocents),
+		cmocka_unit_test(unstamped),
+		cmocka_unit_test(net_below),
+		cmocka_unit_test(one_in_another),
+		cmocka_unit_test(interleaved),
+		cmocka_unit_test(reporters),
+		cmocka_unit_test(same_and_not),
+		cmocka_unit_test(more_than_kept),
 		cmocka_unit_test(hostile),
 	};
 

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How a kernel says that something in it went wrong: a line a row, read from
+ * the sources of 5.10 to 7.3 that print it.  The first row that matches names
+ * the kind.  A kind that nobody has met yet is one more row with its sample.
+ */
+#include "run/splat.h"
+
+#define A	SPLAT_ANYWHERE
+#define F	SPLAT_OF_FAULT
+#define E	SPLAT_END
+#define S	SPLAT_SINGLE
+#define T	SPLAT_STAMPED
+
+const struct splat_kind splat_kinds[] = {
+	/* mm/kasan/report.c, mm/kfence/report.c, kernel/kcsan/report.c, mm/kmsan/report.c */
+	{ "KASAN: ", "\\bBUG: KASAN: ", "KASAN",
+	  "BUG: KASAN: slab-use-after-free in walk_pmd_range+0x1c4/0x9e0", A },
+	{ "KFENCE: ", "\\bBUG: KFENCE: ", "KFENCE",
+	  "BUG: KFENCE: out-of-bounds read in test_read+0x20/0x80", A },
+	{ "KCSAN: ", "\\bBUG: KCSAN: ", "KCSAN",
+	  "BUG: KCSAN: data-race in folio_add_lru / lru_gen_add_folio", A },
+	{ "KMSAN: ", "\\bBUG: KMSAN: ", "KMSAN",
+	  "BUG: KMSAN: uninit-value in shrink_one+0x7a/0x410", A },
+	{ "KASAN: ", "^KASAN: [\\w-]+ (?:in|on) ", "KASAN",
+	  "KASAN: null-ptr-deref in range [0x0000000000000008-0x000000000000000f]", F },
+	{ "KASAN: ", "\\bKernel panic - not syncing: KASAN: ", "panic",
+	  "Kernel panic - not syncing: KASAN: panic_on_warn set ...", A | E },
+	/* lib/ubsan.c, arch/x86/kernel/cfi.c and kernel/cfi.c, arch/x86/kernel/cet.c */
+	{ "UBSAN: ", "^UBSAN: ", "UBSAN",
+	  "UBSAN: array-index-out-of-bounds in mm/vmscan.c:812:9", 0 },
+	{ "UBSAN: ", "\\bUBSAN: (?:Undefined behaviour|[\\w-]+) in \\S+:\\d", "UBSAN",
+	  "mm: UBSAN: Undefined behaviour in mm/swap.c:71:3", A },
+	{ "CFI failure", "\\bCFI failure (?:at \\S|\\(target: )", "CFI",
+	  "CFI failure at shrink_node+0x10/0x20 (target: my_fn+0x0/0x4; expected type: 0x1234abcd)", A },
+	{ "Missing ENDBR", "^(?:traps: )?Missing ENDBR: ", "CFI",
+	  "traps: Missing ENDBR: vmx_exit+0x0/0x40", 0 },
+
+	/* kernel/watchdog.c, watchdog_hld.c, arch/powerpc/kernel/watchdog.c, kernel/workqueue.c */
+	{ "soft lockup", "\\bBUG: soft lockup\\b", "soft lockup",
+	  "watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [kswapd0:45]", A },
+	{ "hard LOCKUP", "\\bhard LOCKUP (?:on (?:cpu|other CPUs)|@)", "hard lockup",
+	  "watchdog: CPU3: Watchdog detected hard LOCKUP on cpu 3", A },
+	{ "hard LOCKUP", "\\b(?:self-)?detected hard LOCKUP\\b", "hard lockup",
+	  "watchdog: CPU 2 self-detected hard LOCKUP @ shrink_lruvec+0x40/0x90", A },
+	{ "hard lockup", "\\bKernel panic - not syncing: .*[Hh]ard", "panic",
+	  "Kernel panic - not syncing: Watchdog detected a hard lockup", A | E },
+	{ "workqueue lockup", "\\bBUG: workqueue lockup\\b", "stall",
+	  "BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 61s!", A },
+
+	/* kernel/rcu/tree_stall.h, tree_exp.h, tasks.h */
+	{ "detected", "\\brcu[\\w: ]*\\b(?:self-)?detected (?:expedited )?stalls?\\b", "RCU stall",
+	  "rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 1-...D } 21 jiffies", A },
+	{ "self-detected stall", "\\bself-detected stall on CPU\\b", "RCU stall",
+	  "INFO: rcu_sched self-detected stall on CPU { 1}", A },
+	{ "detected", "\\bdetected (?:expedited )?stalls on (?:CPUs|tasks)\\b", "RCU stall",
+	  "INFO: rcu_tasks detected stalls on tasks:", A },
+	{ "kthread starved", "^(?:rcu: )?\\s*rcu\\S* kthread starved for ", "RCU stall",
+	  "rcu: rcu_preempt kthread starved for 2102 jiffies! g4425 f0x0 RCU_GP_WAIT_FQS(5)", F },
+	{ "RCU", "\\bKernel panic - not syncing: RCU Stall", "panic",
+	  "Kernel panic - not syncing: RCU Stall", A | E },
+
+	/* kernel/hung_task.c; a task's name may hold anything, even an end of line */
+	{ "INFO: task ", "^INFO: task .*(?:blocked|can't die)\\b", "hung task",
+	  "INFO: task kswapd0:45 blocked for more than 122 seconds.", 0 },
+	{ "blocked ", ":\\d+ (?:is )?blocked (?:for more than|on an? |in I/O wait)", "hung task",
+	  "t k:913 blocked for more than 143 seconds.", 0 },
+	{ "can't die", ":\\d+ can't die for more than \\d", "hung task",
+	  "INFO: task worker:77 can't die for more than 143 seconds.", A },
+	{ "INFO: task ", "^INFO: task ", "hung task", "INFO: task q", T },
+
+	/* kernel/locking/lockdep.c, kernel/rcu/update.c, tree.c; INFO and [ ] until 4.x */
+	{ "locking d", "possible (?:circular|recursive) locking d", "lockdep",
+	  "WARNING: possible circular locking dependency detected", A },
+	{ "possible irq lock", "possible irq lock(?:ing)? inversion", "lockdep",
+	  "[ INFO: possible irq lock inversion dependency detected ]", A },
+	{ "inconsistent lock", "\\binconsistent lock state\\b", "lockdep",
+	  "WARNING: inconsistent lock state", A },
+	{ "-unsafe lock order", "-safe -> \\S+-unsafe lock order", "lockdep",
+	  "WARNING: HARDIRQ-safe -> HARDIRQ-unsafe lock order detected", A },
+	{ "bad ", "\\b(?:WARNING|BUG): bad (?:unlock balance|contention) detected", "lockdep",
+	  "WARNING: bad unlock balance detected!", A },
+	{ "held lock freed", "\\bheld lock freed!", "lockdep", "WARNING: held lock freed!", A },
+	{ "lock held ", "\\block held (?:when returning to user space|at task exit)", "lockdep",
+	  "WARNING: lock held when returning to user space!", A },
+	{ "still has locks", "\\bstill has locks held\\b", "lockdep",
+	  "WARNING: reclaim_test/321 still has locks held!", A },
+	{ "RCU usage", "\\bsuspicious RCU usage\\b", "lockdep",
+	  "[ INFO: suspicious RCU usage. ]", A },
+	{ "suspicious rcu_", "^\\S+:\\d+ suspicious rcu_\\w+", "lockdep",
+	  "mm/memcontrol.c:410 suspicious rcu_dereference_check() usage!", F },
+	{ "Nested lock", "\\bNested lock was not taken\\b", "lockdep",
+	  "WARNING: Nested lock was not taken", A },
+	{ "non-static key", "\\btrying to register non-static key\\b", "lockdep",
+	  "INFO: trying to register non-static key.", A },
+	{ "wait context", "\\bInvalid wait context\\b", "lockdep", "[ BUG: Invalid wait context ]", A },
+	{ "[ BUG: ", "^\\[ BUG: ", "lockdep", "[ BUG: a lock of a kind to come ]", 0 },
+	{ "MAX_LOCK", "\\bBUG: MAX_\\w+ too low", "lockdep", "BUG: MAX_LOCKDEP_CHAINS too low!", A },
+	{ "possible deadlock", "^(?:WARNING|INFO|BUG): possible deadlock\\b", "lockdep",
+	  "WARNING: possible deadlock detected on a wakeup", 0 },
+
+	/* kernel/panic.c: warn_print_message and its older forms; lib/bug.c */
+	{ "WARNING: ", "\\bWARNING: CPU: \\d+ PID: \\d+ at ", "WARNING",
+	  "WARNING: CPU: 1 PID: 87 at mm/vmscan.c:3210 walk_mm+0x1a/0x3b0", A },
+	{ "WARNING: ", "\\bWARNING: (?=at |[^#]* at )[^#]*\\bCPU#\\d", "WARNING",
+	  "WARNING: at walk_mm+0x1a/0x3b0, CPU#0: kswapd0/45", A },
+	{ "WARNING: ", "\\bWARNING: at [\\w./-]+\\+0x", "WARNING",
+	  "WARNING: at walk_mm+0x1a/0x3b0", A },
+	{ "WARNING: ", "^WARNING: (?:.* )?at \\S+\\.[chS]:\\d+", "WARNING",
+	  "WARNING: at mm/vmscan.c:3210 walk_mm()", 0 },
+	{ "WARNING: ", "^WARNING: \\S+\\.[chS]:\\d+ at ", "WARNING",
+	  "WARNING: fs/x.c:1058 at 0x0", 0 },
+	{ "WARNING: ", "^WARNING: CPU: \\d+ PID: \\d+", "WARNING", "WARNING: CPU: 0 PID: 12", 0 },
+	{ "WARNING: at ", "^WARNING: at (?:0x)?[0-9a-f]{8,}", "WARNING",
+	  "WARNING: at 0xffffffff81234567", 0 },
+	{ "WARNING:", "^WARNING:\\s*$", "WARNING", "WARNING:", T },
+
+	/* arch/x86/kernel/unwind_*.c, dumpstack.c, stacktrace.c */
+	{ "WARNING: kernel stack", "\\bWARNING: kernel stack (?:regs|frame pointer) ", "unwinder",
+	  "WARNING: kernel stack frame pointer at 00000000d4f00000 in a:2363 has bad value 0", A },
+	{ "WARNING: ", "\\bWARNING: (?:can't (?:access registers|dereference)|stack going in the wrong|"
+	  "stack recursion|unknown unwind hint|unrecognized|bad unwind|invalid unwind)", "unwinder",
+	  "WARNING: stack recursion on stack type 4", A },
+	{ "WARNING: Kernel stack", "\\bWARNING: Kernel stack (?:overflow|is)", "unwinder",
+	  "WARNING: Kernel stack overflow at 00000000deadbeef", A },
+
+	/* lib/bug.c, arch's traps: BUG() */
+	{ "ernel BUG", "\\b[kK]ernel BUG (?:at|in|\\[)", "BUG", "kernel BUG at mm/vmscan.c:812!", A | F },
+	{ "BUG at ", "^BUG at \\S+:\\d+", "BUG", "BUG at fs/jfs/jfs_dmap.c:2765 assert(n)", 0 },
+	{ "BUG: failure at", "\\bBUG: failure at ", "BUG", "BUG: failure at mm/vmscan.c:812/shrink()!", A },
+
+	/* mm/slub.c, slab_common.c, page_poison.c, kmemleak.c */
+	{ "BUG ", "^BUG \\S.* \\((?:Not tainted|Tainted: |[A-Z ]+\\))", "SLUB",
+	  "BUG kmalloc-512 (Not tainted): Redzone overwritten", 0 },
+	{ "BUG kmalloc-", "^BUG kmalloc-", "SLUB", "BUG kmalloc-cg-64", 0 },
+	{ "INFO: ", "^INFO: (?:Slab|Object) 0x", "SLUB",
+	  "INFO: Slab 0x00000000d1f2a000 objects=16 used=3 fp=0x0 flags=0x200", F },
+	{ "INFO: ", "^INFO: (?:Freed|Allocated) in ", "SLUB",
+	  "INFO: Allocated in alloc_it+0x20/0x40 age=12 cpu=0 pid=9", F },
+	{ "still has objects", "\\bSlab cache still has objects", "SLUB",
+	  "kmem_cache_destroy my_cache: Slab cache still has objects", A },
+	{ "pagealloc: ", "^pagealloc: (?:memory corruption|single bit error)", "page poison",
+	  "pagealloc: memory corruption", 0 },
+	{ "kmemleak: ", "^kmemleak: \\d+ new suspected memory leak", "memory leak",
+	  "kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)", S },
+	{ "BUG: memory leak", "\\bBUG: memory leak\\b", "memory leak", "BUG: memory leak", A },
+	{ "unreferenced object", "^(?:kmemleak: )?unreferenced object 0x", "memory leak",
+	  "kmemleak: unreferenced object 0xffff888005a31200 (size 64):", F },
+	{ "kmemleak: ", "^kmemleak: (?:Cannot insert|Found object by alias|Freeing unknown|Trying to color|"
+	  "\\[?Partially freeing|Unknown object)", "kmemleak",
+	  "kmemleak: Cannot insert 0xffff888005a31200 into the object search tree (overlaps existing)", 0 },
+
+	/* mm/page_alloc.c: warn_alloc; mm/oom_kill.c */
+	{ "allocation failure", "^\\S.*: (?:page|vmalloc:?) allocation failure: ", "allocation failure",
+	  "kworker/0:1: page allocation failure: order:2, mode:0x40cc0(GFP_KERNEL), nodemask=(null)", 0 },
+	{ "allocation ", "\\bpage allocation (?:failure: order:|stalls for )\\d", "allocation failure",
+	  "eviction: page allocation stalls for 10013ms, order:0, mode:0x6200ca", A },
+	{ "vmalloc error", "\\bvmalloc error: size \\d", "allocation failure",
+	  "insmod: vmalloc error: size 4096, failed to allocate pages, mode:0xcc2", A },
+	{ "ut of memory: Kill", "^(?:Out of memory|Memory cgroup out of memory): Kill", "OOM kill",
+	  "Memory cgroup out of memory: Killed process 12 (hog) total-vm:1kB", S },
+	{ "ut of memory", "^Out of memory \\(oom_kill_allocating_task\\): Kill", "OOM kill",
+	  "Out of memory (oom_kill_allocating_task): Killed process 12 (hog)", S },
+
+	/* arch/x86: fault.c, traps.c, dumpstack.c */
+	{ "BUG: unable to ", "\\bBUG: unable to handle ", "BUG",
+	  "BUG: unable to handle page fault for address: ffffed1000000000", A },
+	{ "NULL pointer deref", "\\bBUG: [kK]ernel NULL pointer dereference", "BUG",
+	  "BUG: kernel NULL pointer dereference, address: 0000000000000008", A },
+	{ "NX-protected", "\\bkernel tried to execute NX-protected page", "Oops",
+	  "kernel tried to execute NX-protected page - exploit attempt? (uid: 0)", A | F },
+	{ "userspace code (SMEP", "\\bunable to execute userspace code \\(SMEP", "Oops",
+	  "unable to execute userspace code (SMEP?) (uid: 0)", A | F },
+	{ "general protection", "\\bgeneral protection fault(?:, (?:probably|maybe) for |: [0-9a-f]{4}\\b| in \\S+: )",
+	  "Oops", "general protection fault, probably for non-canonical address 0xdffffc0000000001: 0000 [#1] SMP", A | F },
+	{ ": 0", "\\b(?:divide error|invalid opcode|stack segment|segment not present|invalid TSS|"
+	  "alignment check|overflow|bounds|int3|debug|simd exception|fpu exception|coprocessor segment overrun|"
+	  "device not available|control protection fault|stack exception|coprocessor error): [0-9a-f]{4}\\b",
+	  "Oops", "invalid opcode: 0000 [#1] PREEMPT SMP NOPTI", A | F },
+	{ "double fault", "\\bPANIC: double fault\\b", "Oops", "traps: PANIC: double fault, error_code: 0x0", A },
+	{ "double fault: ", "^double fault: [0-9a-f]{4}\\b", "Oops", "double fault: 0000 [#1] SMP", F },
+	{ "control protection", "\\bkernel control protection exception|\\bcontrol protection fault:", "Oops",
+	  "traps: unexpected kernel control protection exception, error 3", A },
+
+	/* arch/arm64, arm: fault.c, traps.c, kvm */
+	{ "Unable to handle kernel", "\\bUnable to handle kernel ", "Oops",
+	  "Unable to handle kernel paging request at virtual address dfff800000000001", A | F },
+	{ "Internal error: ", "\\bInternal error: [A-Z]\\S*.*(?:\\[#\\d|: [0-9a-f]{3,})", "Oops",
+	  "Internal error: Oops - Undefined instruction: 0000000002000000 [#1] SMP", A | F },
+	{ "Internal error: ", "^Internal error: ", "Oops",
+	  "Internal error: synchronous external abort", F },
+	{ "nhandled ", "^(?:Unhandled|unhandled) (?:fault|prefetch abort|exception|\\d+-bit \\S+ (?:sync|irq|fiq|error))\\b", "Oops",
+	  "Unhandled 64-bit el1h sync exception on CPU0, ESR 0x0000000002000000 -- Unknown/Uncategorized", F },
+	{ "Unhandled fault", "\\bUnhandled (?:fault|prefetch abort): ", "Oops",
+	  "Unhandled fault: alignment exception (0x001) at 0xc0000013", A | F },
+	{ "Bad mode in", "\\bBad mode in .*\\bhandler\\b", "Oops",
+	  "Bad mode in Synchronous Abort handler detected on CPU1, code 0x8600000e", A | F },
+	{ "SError Interrupt", "\\bSError Interrupt on CPU\\d", "Oops",
+	  "SError Interrupt on CPU2, code 0x00000000bf000002 -- SError", A | F },
+	{ "BRK exception", "\\bUnexpected kernel (?:BRK|single-step) exception\\b", "Oops",
+	  "Unexpected kernel BRK exception at EL1", A | F },
+	{ "nsufficient stack", "\\b[Ii]nsufficient stack space to handle exception", "Oops",
+	  "Insufficient stack space to handle exception!", A },
+	{ "nVHE hyp", "\\bnVHE hyp (?:BUG|panic)\\b", "hypervisor",
+	  "kvm [1]: nVHE hyp BUG at: [<ffff8000081a4b10>] __kvm_nvhe_fixup+0x10/0x20!", A },
+	{ "hardware error", "^KVM: entry failed, hardware error", "hypervisor",
+	  "KVM: entry failed, hardware error 0x80000021", 0 },
+
+	/* arch/powerpc: fault.c, traps.c, mce.c */
+	{ "ernel ", "^(?:BUG: )?[kK]ernel (?:tried to (?:exec|execute|access|read|write)|attempted to (?:read|write|access|execute)) ",
+	  "Oops", "Kernel attempted to read user page (8) - exploit attempt? (uid: 0)", F },
+	{ "Bad kernel stack", "\\bBad kernel stack pointer [0-9a-f]+ at ", "Oops",
+	  "Bad kernel stack pointer 3fffe7c0 at c000000000009a3c", A },
+	{ "nrecoverable", "^Unrecoverable .* at [0-9a-f]{4,}", "Oops",
+	  "Unrecoverable FP Unavailable Exception 800 at c000000000123456", F },
+	{ "achine ", "^(?:Severe|Fatal) Machine check ", "Oops", "Severe Machine check interrupt [Not recovered]", 0 },
+
+	/* arch/s390/kernel/dumpstack.c: die(); its monitor events are BUG() and WARN() */
+	{ " ilc:", "^[a-z][\\w /-]*: [0-9a-f]{4} ilc:\\d", "Oops",
+	  "monitor event: 0040 ilc:2 [#1] SMP", F },
+	{ "ernel stack overflow", "\\b[Kk]ernel stack overflow\\b", "Oops",
+	  "CPU 1: Kernel stack overflow.", A | F },
+
+	/* every architecture's die() counts; kernel/exit.c */
+	{ "Oops", "^(?:Internal error: )?Oops(?:[: -]|$)", "Oops",
+	  "Oops: Kernel access of bad area, sig: 11 [#1]", F },
+	{ "Oops", "\\bOops(?:: [0-9a-f]{4}| - \\S.*)? \\[#\\d+\\]", "Oops",
+	  "swapper: Oops - illegal instruction [#2]", A | F },
+	{ " [#", "^[A-Za-z][^\\[\\]]{2,120} \\[#\\d+\\](?: [A-Z_]|$)", "Oops",
+	  "a trap of a kind to come: 0000 [#1] SMP", F },
+	{ "recursive fault", "\\bFixing recursive fault but reboot is needed", "Oops",
+	  "Fixing recursive fault but reboot is needed!", A | E },
+	{ "exited with", "^note: .*\\[\\d+\\] exited with (?:preempt_count|irqs disabled)", "Oops",
+	  "note: reclaim[99] exited with preempt_count 1", E },
+
+	/* kernel/panic.c */
+	{ "Kernel panic", "\\bKernel panic - not syncing", "panic",
+	  "Kernel panic - not syncing: Attempted to kill init! exitcode=0x0000000b", A | E },
+	{ "Kernel panic", "^Kernel panic\\b", "panic", "Kernel panic", E },
+
+	/* net/core/dev.c, net/sched/sch_generic.c, fs/super.c, kernel/irq/spurious.c */
+	{ "unregister_netdevice", "\\bunregister_netdevice: waiting for .* to become free", "netdevice",
+	  "unregister_netdevice: waiting for lo to become free. Usage count = 2", A | S },
+	{ "NETDEV WATCHDOG", "\\bNETDEV WATCHDOG: .*timed out", "netdevice",
+	  "NETDEV WATCHDOG: CPU: 1: transmit queue 0 timed out 5000 ms", A | S },
+	{ "Busy inodes", "\\bVFS: Busy inodes after unmount", "VFS",
+	  "VFS: Busy inodes after unmount of vda (ext4). Self-destruct in 5 seconds.  Have a nice day...", A | S },
+	{ "nobody cared", "^irq \\d+: nobody cared", "IRQ",
+	  "irq 11: nobody cared (try booting with the \"irqpoll\" option)", 0 },
+	{ "trusty: panic", "\\btrusty: panic\\b", "firmware", "trusty: panic (caller 0x10): ASSERT FAILED", A | S },
+
+	/* everything else that calls itself one: mm/memory.c, mm/page_alloc.c, fs/dcache.c, lib, kernel/sched */
+	{ "BUG: ", "\\bBUG: (?:Bad rss-counter|non-zero |Dentry )", "BUG",
+	  "BUG: Bad rss-counter state mm:00000000a1b2c3d4 type:MM_ANONPAGES val:2", A | S },
+	{ "BUG: ", "\\bBUG: (?:sleeping function called|scheduling while atomic|using \\S+ in preemptible|"
+	  "(?:spinlock|rwlock|rw ?lock|mutex|atomic)\\b|Bad page|workqueue leaked|"
+	  "stack guard page|TASK stack|IRQ stack|stack overflow|at \\S+)", "BUG",
+	  "usb: BUG: sleeping function called from invalid context at mm/slab.h:421", A },
+	{ "BUG: ", "^(?:[\\w.,/@#-]+(?:\\([\\w -]*\\))?: ){0,3}BUG: \\S", "BUG",
+	  "IPv6: BUG: a thing of a kind to come", T },
+	{ "BUG:", "^BUG:\\s*$", "BUG", "BUG:", T },
+	{ "INFO:", "^INFO:\\s*$", "BUG", "INFO:", T },
+};
+const size_t splat_nr_kinds = G_N_ELEMENTS(splat_kinds);
+
+const struct splat_innocent splat_innocents[] = {
+	{ "ommand line", "^(?:Kernel )?[cC]ommand line: ", "Kernel command line: note=\"Kernel panic - not syncing: x\"", false },
+	{ "Unknown kernel", "^Unknown kernel command line parameters", "Unknown kernel command line parameters \"BUG: x\"", false },
+	{ "audit: ", "^audit: ", "audit: type=1400 audit(1.2:3): comm=\"BUG: KASAN: x in y\"", false },
+	{ ": ", "^(?:systemd|udevd|systemd-\\w+|init|dracut|login|sshd|sh|bash)(?:\\[\\d+\\])?: ",
+	  "systemd[1]: BUG: soft lockup detection is a unit's name", false },
+	{ "", "^\\[pid +\\d+\\] |^\\w+\\(.*\\) += -?\\d", "[pid  12] write(1, \"Kernel panic - not syncing\", 26) = 26", false },
+	{ "WARNING", "^(?:kprobe|trace_kprobe|ftrace|event trace|printk|random|ACPI|DMAR|efi|x86/\\S+|Spectre V\\d ?): .*WARNING",
+	  "Spectre V2 : WARNING: Unprivileged eBPF is enabled with eIBRS on", false },
+	{ "traps: ", "^traps: .*\\[\\d+\\].* (?:ip|sp):[0-9a-f]", "traps: a[12] general protection fault ip:401000 sp:7ffd error:0", false },
+	{ "no syscalls", "^BUG: no syscalls can create", "BUG: no syscalls can create resource fd", false },
+	{ "INFO: ", "\\bINFO: (?:lockdep is turned off|NMI handler|Stall ended before|recovery required)",
+	  "INFO: NMI handler (perf_event_nmi_handler) took too long to run: 1.2 msecs", false },
+	{ "", "\\bTest (?:for|of) (?:BUG|WARN)|^# |^ *(?:not )?ok \\d", "ok 3 - BUG: KASAN: expected by its test", false },
+	/* what was asked for: drivers/tty/sysrq.c, lib/fault-inject.c, mm/oom_kill.c, fs/userfaultfd.c */
+	{ "sysrq: ", "^sysrq: ", "sysrq: Show State", true },
+	{ "FAULT_INJ", "^FAULT_INJECTION: forcing a failure", "FAULT_INJECTION: forcing a failure.", true },
+	{ "oom-killer", "\\binvoked oom-killer: ", "hog invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0", true },
+	{ "FAULT_FLAG", "^FAULT_FLAG_ALLOW_RETRY missing", "FAULT_FLAG_ALLOW_RETRY missing 30", true },
+};
+const size_t splat_nr_innocents = G_N_ELEMENTS(splat_innocents);
+
+/*
+ * Reporters by name: what prints, what checks on behalf of its caller (fortify,
+ * usercopy, refcounts, lists, debug objects), the copies that a caller got wrong,
+ * locks and waits, and the entry code of traps.
+ */
+static const char *const reporters[] = {
+	/* printing */
+	"dump_stack", "dump_stack_lvl", "__dump_stack", "dump_stack_print_info", "show_stack", "show_trace*",
+	"show_regs*", "dump_backtrace*", "dump_trace", "print_report", "print_address_description*", "stack_trace_save",
+	"__warn", "__warn_printk", "warn_slowpath_*", "__report_bug", "report_bug*", "handle_bug", "bug_handler",
+	"panic", "vpanic", "nmi_panic", "print_tainted", "__show_regs", "end_report", "start_report",
+	"check_panic_on_warn", "nbcon_*", "vprintk*", "_printk", "printk", "__warn_thunk",
+	/* sanitizers */
+	"kasan_*", "__kasan_*", "__asan_*", "asan_*", "check_memory_region*", "check_region_inline", "check_poison_mem",
+	"kcsan_*", "__kcsan_*", "__tsan_*", "kmsan_*", "__kmsan_*", "__msan_*", "kfence_*", "__kfence_*",
+	"ubsan_*", "__ubsan_*", "handle_overflow", "handle_object_size_mismatch", "ubsan_type_mismatch_common",
+	"memcpy*", "memmove*", "memset*", "memcmp*", "memchr*", "memscan*", "__memcpy*", "__memmove*", "__memset*",
+	"__pi_memcpy*", "__pi_memset*", "__pi_memmove*", "__pi_memcmp", "__pi_str*",
+	"strcpy", "strncpy", "strlcpy", "strscpy", "strcat", "strncat", "strlcat", "strlen", "strnlen", "strcmp",
+	"strncmp", "strchr", "strrchr", "strnchr", "strstr", "sized_strscpy", "strcasecmp", "strncasecmp", "strspn",
+	"strreplace", "strsep", "str*_user", "_copy_to_user", "_copy_from_user", "copy_to_user*", "copy_from_user*",
+	"__copy_*_user*", "clear_user*", "__clear_user", "_copy_to_iter", "_copy_from_iter", "csum_partial*",
+	"instrument_*", "cfi_*", "__cfi_*", "report_cfi_failure", "__ubsan_handle_cfi*",
+	/* checks on behalf of the caller */
+	"fortify_panic", "__fortify_panic", "__fortify_report", "fortify_report", "usercopy_abort", "__check_object_size*",
+	"check_heap_object", "__check_heap_object", "check_object_size", "check_stack_object", "__stack_chk_fail",
+	"refcount_warn_saturate", "__refcount_*", "refcount_*", "kref_*", "debug_print_object", "debug_object_*",
+	"__debug_object_*", "debug_check_no_obj_freed", "__debug_check_no_obj_freed", "debug_objects_*",
+	"debug_timer_*", "debug_work_*", "debug_hrtimer_*", "debug_rcu_head_*",
+	"__list_add_valid*", "__list_del_entry_valid*", "list_add", "list_del", "__list_add", "__list_del_entry",
+	"kobject_warn", "check_preemption_disabled", "debug_smp_processor_id", "__this_cpu_preempt_check",
+	"__might_resched", "___might_sleep", "__might_sleep", "__might_fault", "might_fault", "__cant_sleep", "__cant_migrate",
+	"warn_alloc", "bad_page", "bad_page_state", "print_bad_pte", "print_bad_page_map", "dump_page", "free_page_is_bad*",
+	"check_new_page*", "check_free_page*", "free_pages_prepare", "__free_pages_ok",
+	"__free_frozen_pages", "get_page_from_freelist", "__alloc_pages*", "alloc_pages*", "__alloc_frozen_pages*",
+	"__folio_alloc*", "folio_alloc*", "vma_alloc_folio*", "rmqueue*", "prep_new_page", "post_alloc_hook",
+	"slab_err", "object_err", "slab_bug", "slab_fix", "slab_pad_check", "check_bytes_and_report", "check_object",
+	"check_slab", "print_trailer", "print_page_info", "free_debug_processing*", "alloc_debug_processing*",
+	"free_to_partial_list", "__slab_free", "___slab_alloc", "__slab_alloc*", "slab_free*", "slab_alloc*",
+	"kfree", "kvfree", "kmem_cache_free*", "kmem_cache_alloc*", "__kmem_cache_alloc*", "__kmem_cache_free*",
+	"kmalloc*", "__kmalloc*", "__do_kmalloc*", "kzalloc*", "krealloc*", "kvmalloc*", "__kvmalloc*", "kmem_cache_destroy",
+	"vmalloc*", "__vmalloc*", "vzalloc*", "vfree", "save_stack*", "set_track*",
+	/* locks, RCU, waits, stalls */
+	"lockdep_*", "print_circular_bug*", "check_noncircular", "check_prev_add", "check_prevs_add", "check_path",
+	"check_irq_usage", "check_deadlock", "check_chain_key", "check_wait_context", "check_redundant",
+	"__lock_acquire", "lock_acquire*", "__lock_release", "lock_release", "lock_set_class", "lock_downgrade",
+	"__lock_set_class", "validate_chain", "valid_state", "mark_lock*", "mark_held_locks", "mark_usage",
+	"print_usage_bug*", "print_deadlock_bug", "print_bad_irq_dependency", "print_unlock_imbalance_bug",
+	"print_irq_inversion_bug*", "print_lock_invalid_wait_context", "print_freed_lock_bug", "debug_check_no_locks_*",
+	"print_held_locks_bug", "register_lock_class", "assign_lock_key", "__rcu_*", "rcu_lock_*", "rcu_note_*",
+	"_raw_*", "__raw_*", "do_raw_*", "queued_spin_lock_slowpath", "native_queued_spin_lock_slowpath", "spin_bug",
+	"spin_dump", "rwlock_bug", "arch_spin_lock", "debug_spin_*", "mutex_lock*", "__mutex_lock*", "mutex_unlock*",
+	"__mutex_unlock*", "mutex_spin_on_owner", "down_read*", "down_write*", "__down_read*", "__down_write*",
+	"up_read*", "up_write*", "__up_read", "__up_write", "rwsem_*", "rt_spin_*", "rt_mutex_*", "__rt_mutex_*",
+	"rtlock_*", "percpu_down_read*", "percpu_rwsem_*", "down", "__down*", "down_*interruptible", "might_alloc",
+	"__schedule*", "schedule*", "__schedule_bug", "preempt_schedule*", "context_switch", "schedule_debug",
+	"wait_for_completion*", "__wait_for_common", "wait_for_common", "do_wait_for_common", "io_schedule*",
+	"bit_wait*", "__wait_on_bit*", "out_of_line_wait_on_bit*", "prepare_to_wait*", "fs_reclaim_acquire",
+	"watchdog_*", "check_hung_*", "watchdog", "rcu_check_*", "print_cpu_stall*", "print_other_cpu_stall*",
+	"rcu_sched_clock_irq", "rcu_dump_cpu_stacks", "sched_show_task", "nmi_cpu_backtrace*", "nmi_trigger_cpumask_backtrace",
+	"update_process_times", "tick_*", "__hrtimer_run_queues", "hrtimer_interrupt", "smp_call_function_*",
+	"csd_lock_wait*", "__cmpwait*", "dump_header", "oom_kill_process", "out_of_memory", "mem_cgroup_out_of_memory",
+	"dump_task*",
+	/* traps and interrupts of all architectures */
+	"die", "__die*", "die_*", "oops_*", "do_trap*", "do_error_trap", "exc_*", "asm_exc_*", "do_invalid_op", "invalid_op",
+	"do_general_protection", "general_protection", "do_divide_error", "divide_error", "page_fault*", "do_page_fault*",
+	"__do_page_fault", "async_page_fault", "no_context", "bad_area*", "__bad_area*", "kernelmode_fixup_or_oops",
+	"spurious_kernel_fault", "double_fault", "do_double_fault", "fixup_bug*", "error_entry", "asm_sysvec_*", "sysvec_*",
+	"__sysvec_*", "__do_softirq", "handle_softirqs", "__irq_exit_rcu", "irq_exit*", "asm_common_interrupt",
+	"apic_timer_interrupt", "smp_apic_timer_interrupt", "local_apic_timer_interrupt",
+	"call_break_hook", "brk_handler", "do_debug_exception", "do_el1_brk64", "el1_brk64", "el1_dbg", "el1_abort", "el1_sync*",
+	"el1_undef", "el1_irq", "el1h_64_*", "el1_interrupt", "el1t_64_*", "do_undefinstr", "do_el1_undef", "do_mem_abort",
+	"do_sea", "do_translation_fault", "do_bad", "do_bad_area", "do_serror", "arm64_serror_panic", "do_sp_pc_abort",
+	"arm64_notify_die", "__do_kernel_fault", "do_DataAbort", "__dabt_svc", "__und_svc", "do_PrefetchAbort",
+	"do_trap_break", "do_trap_*", "handle_break", "handle_exception", "ret_from_exception", "do_traps", "die_kernel_fault",
+	"program_check_exception", "program_check_common*", "do_program_check", "data_access_common*", "data_access_exception",
+	"unrecoverable_exception", "interrupt_return*", "hash__do_page_fault", "do_hash_fault", "handle_page_fault",
+	"___do_page_fault", "bad_page_fault*", "_exception*", "__pgm_check*", "pgm_check_handler", "monitor_event_exception",
+	"do_dat_exception", "do_protection_exception", "do_report_trap", "illegal_op", "addressing_exception",
+	"kernel_stack_overflow", "stack_overflow", "handle_stack_overflow",
+};
+
+bool splat_reporter(const char *function)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(reporters); i++)
+		if (g_pattern_match_simple(reporters[i], function))
+			return true;
+	return false;
+}

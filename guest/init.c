@@ -47,6 +47,8 @@
 #define PLAN "/mmgate/plan"
 #define ARTIFACTS "/run/artifacts"
 #define CONTROL "/run/mmgate.sock"
+#define BOOT_DIR "/run/mmgate/boot"	/* what selftests/mm/lowmem_reserve_test.c reads */
+#define BOOT_BYTES (1 << 20)		/* no file kept there is larger */
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define __printf(f, a) __attribute__((format(printf, f, a)))
@@ -205,6 +207,39 @@ static void mount_all(void)
 	mkdir("/dev/shm", 01777);
 	mount_one("tmpfs", "/dev/shm", NULL, false);
 	mkdir(ARTIFACTS, 0755);
+}
+
+/* Copy a file of /proc, which has no size of its own */
+static void keep_file(const char *from, const char *to)
+{
+	static char buf[65536];
+	int in = open(from, O_RDONLY | O_CLOEXEC), out;
+	size_t total = 0;
+	ssize_t n;
+
+	if (in < 0)
+		return;
+	out = open(to, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0444);
+	while (out >= 0 && total < BOOT_BYTES && (n = read(in, buf, sizeof(buf))) > 0) {
+		write_all(out, buf, n);
+		total += n;
+	}
+	if (out >= 0)
+		close(out);
+	close(in);
+}
+
+/*
+ * The zones as boot left them.  On some kernels a mere read of the ratio recomputes
+ * their reserves, so this comes first, and a second look shows what the read did.
+ */
+static void keep_boot_rows(void)
+{
+	mkdir("/run/mmgate", 0755);
+	mkdir(BOOT_DIR, 0755);
+	keep_file("/proc/zoneinfo", BOOT_DIR "/zoneinfo");
+	keep_file("/proc/sys/vm/lowmem_reserve_ratio", BOOT_DIR "/ratio");
+	keep_file("/proc/zoneinfo", BOOT_DIR "/zoneinfo-after-read");
 }
 
 static void load_module(char *path)
@@ -923,6 +958,7 @@ int main(void)
 		fprintf(stderr, "%s: this is PID 1 of a test VM, not for a running system\n", PLAN);
 		return 2;
 	}
+	keep_boot_rows();
 	if (!read_plan(&plan, true))
 		trouble("no plan in %s: %s", PLAN, strerror(errno));
 	ports = open_ports();

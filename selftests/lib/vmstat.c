@@ -138,6 +138,55 @@ bool vmstat_has(const struct vmstat *v, const char *name)
 }
 
 /**
+ * vmstat_has_prefix() - whether the kernel has counters of a kind
+ * @v:		snapshot
+ * @prefix:	a counter's whole name, or its beginning where that ends in '_'
+ */
+bool vmstat_has_prefix(const struct vmstat *v, const char *prefix)
+{
+	size_t len = strlen(prefix);
+	int i;
+
+	if (!len || prefix[len - 1] != '_')
+		return vmstat_has(v, prefix);
+	for (i = 0; i < v->nr; i++)
+		if (!strncmp(v->items[i].name, prefix, len))
+			return true;
+	return false;
+}
+
+/**
+ * vmstat_option() - the kernel option that a counter of /proc/vmstat depends on
+ * @name:	counter, or the beginning of one
+ *
+ * include/linux/vm_event_item.h and vmstat_text[] in mm/vmstat.c.
+ *
+ * Return: its name.
+ */
+const char *vmstat_option(const char *name)
+{
+	static const struct {
+		const char *prefix, *option;
+	} table[] = {
+		{ "thp_", "CONFIG_TRANSPARENT_HUGEPAGE and CONFIG_VM_EVENT_COUNTERS" },
+		{ "compact_", "CONFIG_COMPACTION and CONFIG_VM_EVENT_COUNTERS" },
+		{ "numa_", "CONFIG_NUMA" },
+		{ "pswp", "CONFIG_SWAP and CONFIG_VM_EVENT_COUNTERS" },
+		{ "swap_ra", "CONFIG_SWAP and CONFIG_VM_EVENT_COUNTERS" },
+		{ "zswp", "CONFIG_ZSWAP and CONFIG_VM_EVENT_COUNTERS" },
+		{ "balloon_", "CONFIG_MEMORY_BALLOON and CONFIG_VM_EVENT_COUNTERS" },
+		{ "htlb_", "CONFIG_HUGETLB_PAGE and CONFIG_VM_EVENT_COUNTERS" },
+		{ "nr_", "a counter of its own" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (!strncmp(name, table[i].prefix, strlen(table[i].prefix)))
+			return table[i].option;
+	return "CONFIG_VM_EVENT_COUNTERS";
+}
+
+/**
  * vmstat_get() - a counter
  * @v:		snapshot
  * @name:	counter

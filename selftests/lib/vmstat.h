@@ -22,6 +22,8 @@ struct vmstat {
 int vmstat_parse(const char *text, struct vmstat *v);
 int vmstat_read(const char *path, struct vmstat *v);
 bool vmstat_has(const struct vmstat *v, const char *name);
+bool vmstat_has_prefix(const struct vmstat *v, const char *prefix);
+const char *vmstat_option(const char *name);
 unsigned long vmstat_get(const struct vmstat *v, const char *name);
 unsigned long vmstat_sum(const struct vmstat *v, const char *prefix);
 long vmstat_delta(const struct vmstat *a, const struct vmstat *b, const char *name);

@@ -540,12 +540,12 @@ int zi_ratio_parse(const char *text, long *ratio, int max)
 }
 
 /**
- * zi_ratio_read() - read the ratios; the kernel recomputes every row for it
+ * zi_ratio_read() - read the ratios
  * @ratio:	filled, one a zone (the last ones have none: 0)
  * @max:	room in @ratio
  *
- * lowmem_reserve_ratio_sysctl_handler() (mm/page_alloc.c) calls
- * setup_per_zone_lowmem_reserve() for a read as well as for a write.
+ * Up to 7.2 the kernel recomputes every row for it, later it does not
+ * (rules.def, ratio_read_passive).
  *
  * Return: how many the kernel has, or a negative errno.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * mmgate-about: reserves, watermarks and zonelists follow memory that comes and goes
- * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
+ * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
  * mmgate-machines: movable dimm
  * mmgate-needs: CONFIG_NUMA CONFIG_MEMORY_HOTPLUG CONFIG_MEMORY_HOTREMOVE
  * mmgate-timeout: 120
@@ -83,7 +83,7 @@ static void begin(void)
 {
 	if (mem_block_bytes() < 0)
 		mmg_skip("no memory blocks in sysfs: CONFIG_MEMORY_HOTPLUG is needed");
-	mm_ratio(ratio);
+	mm_fresh_ratio(ratio);
 	/* a write of what is there brings the watermarks up to date, too */
 	mmg_save_setting(MIN_FREE);
 	mmg_write_setting(MIN_FREE, "%lu", mm_number(MIN_FREE));

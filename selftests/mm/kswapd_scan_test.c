@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * mmgate-about: kswapd wakes when it must, frees up to high, scans no more than it frees, sleeps
- * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
+ * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
  * mmgate-machines: small-zones no-normal memoryless
  * mmgate-needs: CONFIG_EXT4_FS CONFIG_VIRTIO_BLK CONFIG_HUGETLBFS /mnt/data
  * mmgate-timeout: 60
@@ -61,7 +61,7 @@ static void fill_up(size_t left)
 	size_t i;
 
 	mm_shrink_slabs();
-	mm_ratio(ratio);
+	mm_fresh_ratio(ratio);
 	pick(&zi);
 	for (i = 0; i < zi.nr_zones; i++) {
 		const struct zi_zone *z = &zi.zones[i];
@@ -229,7 +229,7 @@ static void frees_to_high(const struct mmg_case *c)
 			 bytes / MIB);
 	mm_refresh();
 	mm_zoneinfo(&zi);
-	mm_ratio(ratio);
+	mm_fresh_ratio(ratio);
 	aim = zi.zones_per_node - 1;
 	for (i = 0; i < zi.nr_zones; i++) {
 		const struct zi_zone *z = &zi.zones[i];
@@ -305,7 +305,7 @@ static void stops_at_high(const struct mmg_case *c)
 		mmg_fail("%lu MiB read past what was free, and kswapd never scanned", CHURN / MIB);
 	mm_refresh();
 	mm_zoneinfo(&zi);
-	mm_ratio(ratio);
+	mm_fresh_ratio(ratio);
 	for (i = 0; i < zi.nr_zones; i++) {
 		const struct zi_zone *z = &zi.zones[i];
 		long over = (long)z->free - (long)z->high -

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * mmgate-about: what each zone keeps back from allocations aimed higher, against the formula
- * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
+ * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
+ * mmgate-guards: Fixes: the revert of that commit
  * mmgate-machines: default numa-fake2 numa-fake4 numa-fake8 numa-uneven small-zones
  * mmgate-machines: no-normal memoryless movable one-zone
  * mmgate-quick: default numa-fake2 small-zones
- * mmgate-needs: CONFIG_NUMA_EMU /proc/zoneinfo /proc/sys/vm/lowmem_reserve_ratio
+ * mmgate-needs: /proc/zoneinfo /proc/sys/vm/lowmem_reserve_ratio
  * mmgate-timeout: 60
  *
  * For a zone i and an allocation that may use zones up to j, the kernel keeps
@@ -14,39 +15,68 @@
  * commit above made it 0 wherever zone j was empty, and user memory aims at
  * ZONE_MOVABLE, which is empty on most machines: the reserve was gone.
  *
- * How it could mislead: the kernel recomputes the rows when the ratio is read,
- * so every look but the first ("boot-rows") follows such a read.  On 6.12 the
+ * How it could mislead: rows follow a zone's size only when something makes the
+ * kernel recompute them.  So each look follows a write of the ratio, but for those of
+ * "boot-rows" and "read": they judge what PID 1 of the test VM saw before anything
+ * else had run, since nobody can tell later what has been recomputed.  Up to 7.1 the
  * rows of a freshly booted kernel may be a little too small, since memory that
  * is freed late in boot does not recompute them; "boot-rows" allows for that.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mm_util.h"
 
+/* What PID 1 keeps (guest/init.c, keep_boot_rows()): the rows, then the ratio, then the rows */
+#define BOOT_DIR	"/run/mmgate/boot/"
+
+static void boot_zoneinfo(const char *name, struct zoneinfo *zi)
+{
+	char path[80], err[200], *text;
+
+	snprintf(path, sizeof(path), BOOT_DIR "%s", name);
+	text = mmg_read_file(path, NULL);
+	if (!text)
+		mmg_skip("no %s: only PID 1 of the test VM can look before anything else", path);
+	if (zoneinfo_parse(text, zi, err, sizeof(err)))
+		mmg_broken("%s: %s", path, err);
+	free(text);
+}
+
+static void boot_ratio(long *ratio)
+{
+	char *text = mmg_read_file(BOOT_DIR "ratio", NULL);
+
+	memset(ratio, 0, sizeof(*ratio) * ZI_MAX_ZONES);
+	if (!text || zi_ratio_parse(text, ratio, ZI_MAX_ZONES) < 1)
+		mmg_broken("PID 1 kept no lowmem_reserve_ratio in " BOOT_DIR "ratio");
+	free(text);
+}
+
 /*
- * Before anything has read the ratio: within an eighth of the formula.  What
+ * Before anything has read or written the ratio: within an eighth of the formula.  What
  * boot frees late (the initramfs, __init text) is far less than that; rows
  * that were never computed, or not for this node, are far more.
  */
 static void boot_rows(const struct mmg_case *c)
 {
-	struct zoneinfo before, after;
 	long ratio[ZI_MAX_ZONES];
 	unsigned int stale = 0;
+	struct zoneinfo zi;
 	size_t i;
 	int j;
 
 	(void)c;
-	mm_zoneinfo(&before);
-	mm_ratio(ratio);
-	mm_zoneinfo(&after);
-	for (i = 0; i < before.nr_zones; i++) {
-		const struct zi_zone *z = &before.zones[i];
+	boot_zoneinfo("zoneinfo", &zi);
+	boot_ratio(ratio);
+	for (i = 0; i < zi.nr_zones; i++) {
+		const struct zi_zone *z = &zi.zones[i];
 
 		for (j = 0; j < z->nr_protection; j++) {
-			unsigned long want = zi_protection(&after, z->node, z->index, j,
+			unsigned long want = zi_protection(&zi, z->node, z->index, j,
 							   ratio[z->index]);
 			unsigned long off = want > z->protection[j] ? want - z->protection[j] :
 					    z->protection[j] - want;
@@ -59,150 +89,93 @@ static void boot_rows(const struct mmg_case *c)
 	}
 	mmg_metric("stale_cells", stale);
 	mmg_pass("%u cells of %zu rows stale before the first read, none by over an eighth", stale,
-		 before.nr_zones);
+		 zi.nr_zones);
 }
 
-static void every_row(const struct mmg_case *c)
+/* What a mere read of the ratio does to the rows: rules.def, ratio_read_passive */
+static void read_alone(const struct mmg_case *c)
+{
+	struct mm_rows before, after;
+	struct zoneinfo boot, then;
+	long ratio[ZI_MAX_ZONES];
+	bool passive;
+	size_t i;
+	int j;
+
+	(void)c;
+	boot_zoneinfo("zoneinfo", &boot);
+	boot_zoneinfo("zoneinfo-after-read", &then);
+	boot_ratio(ratio);
+	mm_compare_rows(&boot, ratio, &before);
+	mm_compare_rows(&then, ratio, &after);
+	mmg_save_setting(ZI_RATIO_PATH);
+	passive = mm_ratio_checked();
+	mmg_metric("stale_before", before.wrong);
+	mmg_metric("stale_after", after.wrong);
+	if (boot.nr_zones != then.nr_zones)
+		mmg_broken("%zu zones before the first read, %zu after it", boot.nr_zones,
+			   then.nr_zones);
+	for (i = 0; passive && i < boot.nr_zones; i++)
+		for (j = 0; j < boot.zones[i].nr_protection; j++)
+			if (boot.zones[i].protection[j] != then.zones[i].protection[j])
+				mmg_fail("a read made %lu of %lu in node %d %s, column %d",
+					 then.zones[i].protection[j], boot.zones[i].protection[j],
+					 boot.zones[i].node, boot.zones[i].name, j);
+	if (passive)
+		mmg_pass("a read changed no row (%u cells were stale, and are)", before.wrong);
+	if (after.wrong)
+		mmg_fail("a read left %u of %u cells off the formula; first: %s", after.wrong,
+			 after.cells, after.first);
+	if (!before.wrong)
+		mmg_skip("no row was stale after boot: there was nothing for a read to refresh");
+	mmg_pass("a read brought %u stale cells up to date", before.wrong);
+}
+
+/* Kinds of cells, to say at once what is wrong with a row: more than one may fit */
+static void explain(const struct zoneinfo *zi, const long *ratio, char *text, size_t size)
+{
+	unsigned int own = 0, below = 0, falls = 0;
+	size_t i;
+	int j;
+
+	for (i = 0; i < zi->nr_zones; i++) {
+		const struct zi_zone *z = &zi->zones[i];
+
+		for (j = 0; j < z->nr_protection; j++) {
+			const struct zi_zone *up = zoneinfo_zone(zi, z->node, j);
+
+			falls += j && z->protection[j] < z->protection[j - 1];
+			if (z->protection[j] == zi_protection(zi, z->node, z->index, j,
+							      ratio[z->index]))
+				continue;
+			own += !z->managed;
+			below += z->managed && j > z->index && up && !up->managed;
+		}
+	}
+	snprintf(text, size, "%u of zones without pages, %u against zones without pages, %u fall",
+		 own, below, falls);
+}
+
+static void formula(const struct mmg_case *c)
 {
 	struct zoneinfo zi;
 	long ratio[ZI_MAX_ZONES];
 	struct mm_rows rows;
+	char kinds[120];
 
 	(void)c;
-	mm_ratio(ratio);
+	mm_fresh_ratio(ratio);
 	mm_zoneinfo(&zi);
 	mm_compare_rows(&zi, ratio, &rows);
 	mm_info_rows(&zi);
 	mm_protection_artifact(&zi, ratio);
 	mmg_metric("cells", rows.cells);
 	mmg_metric("wrong", rows.wrong);
+	explain(&zi, ratio, kinds, sizeof(kinds));
 	if (rows.wrong)
-		mmg_fail("%u of %u cells off the formula; first: %s", rows.wrong, rows.cells,
-			 rows.first);
+		mmg_fail("%u of %u cells off the formula (%s); first: %s", rows.wrong, rows.cells,
+			 kinds, rows.first);
 	mmg_pass("%u rows, %u cells, all by the formula", rows.rows, rows.cells);
-}
-
-static void non_decreasing(const struct mmg_case *c)
-{
-	struct zoneinfo zi;
-	long ratio[ZI_MAX_ZONES];
-	struct mm_rows rows;
-
-	(void)c;
-	mm_ratio(ratio);
-	mm_zoneinfo(&zi);
-	mm_compare_rows(&zi, ratio, &rows);
-	if (rows.decreasing) {
-		mm_info_rows(&zi);
-		mmg_fail("protection falls from one column to the next %u times in %u rows",
-			 rows.decreasing, rows.rows);
-	}
-	mmg_pass("no row of %u falls", rows.rows);
-}
-
-/* A zone without pages has nothing to protect */
-static void empty_zone(const struct mmg_case *c)
-{
-	struct zoneinfo zi;
-	long ratio[ZI_MAX_ZONES];
-	unsigned int empty = 0;
-	size_t i;
-	int j;
-
-	(void)c;
-	mm_ratio(ratio);
-	mm_zoneinfo(&zi);
-	for (i = 0; i < zi.nr_zones; i++) {
-		const struct zi_zone *z = &zi.zones[i];
-
-		if (z->managed)
-			continue;
-		empty++;
-		for (j = 0; j < z->nr_protection; j++)
-			if (z->protection[j])
-				mmg_fail("node %d %s has no pages, yet keeps %lu from column %d",
-					 z->node, z->name, z->protection[j], j);
-	}
-	if (!empty)
-		mmg_skip("no zone is empty here; use machine default or small-zones");
-	mmg_pass("%u empty zones, each with a row of zeroes", empty);
-}
-
-/*
- * A zone below empty ones: the empty ones add nothing to the sum, and take
- * nothing from it.
- */
-static void below_empty(const struct mmg_case *c)
-{
-	struct zoneinfo zi;
-	long ratio[ZI_MAX_ZONES];
-	unsigned int judged = 0;
-	size_t i;
-	int j;
-
-	(void)c;
-	mm_ratio(ratio);
-	mm_zoneinfo(&zi);
-	for (i = 0; i < zi.nr_zones; i++) {
-		const struct zi_zone *z = &zi.zones[i];
-
-		for (j = z->index + 1; j < z->nr_protection; j++) {
-			const struct zi_zone *up = zoneinfo_zone(&zi, z->node, j);
-			unsigned long want = zi_protection(&zi, z->node, z->index, j,
-							   ratio[z->index]);
-
-			if (!z->managed || !up || up->managed || !want)
-				continue;
-			judged++;
-			if (z->protection[j] == want)
-				continue;
-			mm_info_rows(&zi);
-			mmg_fail("node %d %s keeps %lu pages from empty %s, must be %lu", z->node,
-				 z->name, z->protection[j], up->name, want);
-		}
-	}
-	mmg_metric("judged", judged);
-	if (!judged)
-		mmg_skip("no populated zone has both a populated and an empty zone above it here");
-	mmg_pass("%u protections against empty zones, all cumulative", judged);
-}
-
-/* ZONE_DEVICE is last and almost always empty: everything above counts */
-static void last_column(const struct mmg_case *c)
-{
-	struct zoneinfo zi;
-	long ratio[ZI_MAX_ZONES];
-	unsigned int judged = 0;
-	size_t i;
-
-	(void)c;
-	mm_ratio(ratio);
-	mm_zoneinfo(&zi);
-	for (i = 0; i < zi.nr_zones; i++) {
-		const struct zi_zone *z = &zi.zones[i];
-		int last = z->nr_protection - 1;
-		unsigned long want = zi_protection(&zi, z->node, z->index, last, ratio[z->index]);
-
-		judged += want > 0;
-		if (z->protection[last] != want)
-			mmg_fail("node %d %s, last column: %lu, must be %lu", z->node, z->name,
-				 z->protection[last], want);
-	}
-	if (!judged)
-		mmg_skip("no zone has pages above it here: nothing to protect");
-	mmg_pass("last column right in %zu rows, %u of them not 0", zi.nr_zones, judged);
-}
-
-/* Write the ratios; the kernel is to hold what was written and follow it */
-static void write_ratios(const long *want, int n)
-{
-	char text[160];
-	int i, used = 0;
-
-	for (i = 0; i < n; i++)
-		used += snprintf(text + used, sizeof(text) - used, "%s%ld", i ? " " : "", want[i]);
-	mmg_doing("writing ratio %s", text);
-	mmg_write_setting(ZI_RATIO_PATH, "%s", text);
 }
 
 static void check_follows(const long *want, int n)
@@ -248,29 +221,33 @@ static void ratio_written(const struct mmg_case *c)
 
 	mmg_save_setting(ZI_RATIO_PATH);
 	n = mm_ratio(now);
-	write_ratios(set->value, n);
+	mm_write_ratios(set->value, n);
 	check_follows(set->value, n);
-	write_ratios(now, n);
+	mm_write_ratios(now, n);
 	check_follows(now, n);
 	mmg_pass("rows followed the %d ratios %ld %ld %ld ... and back", n, set->value[0],
 		 set->value[1], set->value[2]);
 }
 
 /*
- * What is no ratio.  The handler drops its parser's error, so the write
- * reports success; what counts is that the rows stay those of the ratio that
- * is read back afterwards, and that no nonsense gets in.
+ * What is not a ratio.  The earlier handler drops its parser's error, so the write
+ * reports success, and takes what came before the error; the later one takes a write whole or
+ * refuses it (rules.def, ratio_checked).  With both the rows stay those of the ratio that
+ * is read back, and no nonsense gets in.
  */
 struct odd_write {
 	const char *text;
-	bool changes;	/* the first ratio becomes ... */
-	long first;	/* ... this one */
+	long loose;	/* what the earlier handler makes of the first ratio; KEPT: nothing */
+	long checked;	/* the later one; KEPT: it refuses */
 };
 
-static const struct odd_write negative = { "-1 -1 -1", true, 0 };
-static const struct odd_write huge = { "2147483647", true, INT_MAX };
-static const struct odd_write overflow = { "4294967297", false, 0 };
-static const struct odd_write junk = { "pages", false, 0 };
+#define KEPT	LONG_MIN
+
+static const struct odd_write negative = { "-1 -1 -1", 0, KEPT };
+static const struct odd_write half = { "77 pages", 77, KEPT };
+static const struct odd_write huge = { "2147483647", INT_MAX, INT_MAX };
+static const struct odd_write overflow = { "4294967297", KEPT, KEPT };
+static const struct odd_write junk = { "pages", KEPT, KEPT };
 
 static void odd_value(const struct mmg_case *c)
 {
@@ -278,16 +255,23 @@ static void odd_value(const struct mmg_case *c)
 	long before[ZI_MAX_ZONES], after[ZI_MAX_ZONES], want;
 	struct zoneinfo zi;
 	struct mm_rows rows;
+	bool checked;
 	int ret;
 
 	mmg_save_setting(ZI_RATIO_PATH);
-	mm_ratio(before);
+	checked = mm_ratio_checked();
+	mm_fresh_ratio(before);
 	ret = mmg_try_write(ZI_RATIO_PATH, "%s", odd->text);
 	mm_zoneinfo(&zi);
 	mm_ratio(after);
-	want = odd->changes ? odd->first : before[0];
+	want = checked ? odd->checked : odd->loose;
 	mmg_info("writing \"%s\" returned %d; first ratio %ld before, %ld after", odd->text, ret,
 		 before[0], after[0]);
+	if (checked && (want == KEPT) != (ret < 0))
+		mmg_fail("writing \"%s\" returned %d: this kernel %s", odd->text, ret,
+			 want == KEPT ? "refuses what is not a ratio" : "takes it");
+	if (want == KEPT)
+		want = before[0];
 	if (after[0] != want)
 		mmg_fail("first ratio is %ld after writing \"%s\" over %ld, must be %ld", after[0],
 			 odd->text, before[0], want);
@@ -301,11 +285,8 @@ static void odd_value(const struct mmg_case *c)
 
 static const struct mmg_case cases[] = {
 	{ .name = "boot-rows", .fn = boot_rows },
-	{ .name = "formula", .fn = every_row },
-	{ .name = "non-decreasing", .fn = non_decreasing },
-	{ .name = "empty-zone", .fn = empty_zone },
-	{ .name = "below-empty", .fn = below_empty },
-	{ .name = "last-column", .fn = last_column },
+	{ .name = "read", .fn = read_alone },
+	{ .name = "formula", .fn = formula },
 	{ .name = "ratio-1", .fn = ratio_written, .arg = &all_1, .destructive = true },
 	{ .name = "ratio-32", .fn = ratio_written, .arg = &all_32, .destructive = true },
 	{ .name = "ratio-256", .fn = ratio_written, .arg = &all_256, .destructive = true },
@@ -313,6 +294,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "ratio-each", .fn = ratio_written, .arg = &primes, .destructive = true },
 	{ .name = "ratio-some-0", .fn = ratio_written, .arg = &one_zero, .destructive = true },
 	{ .name = "write-negative", .fn = odd_value, .arg = &negative, .destructive = true },
+	{ .name = "write-half", .fn = odd_value, .arg = &half, .destructive = true },
 	{ .name = "write-huge", .fn = odd_value, .arg = &huge, .destructive = true },
 	{ .name = "write-overflow", .fn = odd_value, .arg = &overflow, .destructive = true },
 	{ .name = "write-junk", .fn = odd_value, .arg = &junk, .destructive = true },

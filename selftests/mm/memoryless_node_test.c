@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * mmgate-about: nodes without memory: who serves them, what they show, what is refused
- * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
+ * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
  * mmgate-machines: memoryless dimm
  * mmgate-needs: CONFIG_NUMA CONFIG_MIGRATION
  * mmgate-timeout: 60

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "mm_util.h"
@@ -34,8 +35,10 @@ void mm_zoneinfo(struct zoneinfo *zi)
 }
 
 /**
- * mm_ratio() - read lowmem_reserve_ratio, which makes the kernel recompute
+ * mm_ratio() - read lowmem_reserve_ratio
  * @ratio:	room for ZI_MAX_ZONES
+ *
+ * Up to 7.2 that makes the kernel recompute the rows, see rules.def.
  *
  * Return: how many numbers the kernel has; the case is broken without any.
  */
@@ -49,20 +52,88 @@ int mm_ratio(long *ratio)
 }
 
 /**
+ * mm_write_ratios() - write lowmem_reserve_ratio
+ * @ratio:	one number a zone
+ * @n:		how many; the kernel wants no more than it has zones
+ *
+ * On every kernel a write makes it recompute the rows.
+ */
+void mm_write_ratios(const long *ratio, int n)
+{
+	char text[24 * ZI_MAX_ZONES];
+	int i, used = 0;
+
+	for (i = 0; i < n; i++)
+		used += snprintf(text + used, sizeof(text) - used, "%s%ld", i ? " " : "",
+				 ratio[i]);
+	mmg_doing("writing ratio %s", text);
+	mmg_write_setting(ZI_RATIO_PATH, "%s", text);
+}
+
+/**
+ * mm_fresh_ratio() - read lowmem_reserve_ratio and have the rows recomputed for it
+ * @ratio:	room for ZI_MAX_ZONES
+ *
+ * What was read is written back, which changes no setting.
+ *
+ * Return: how many numbers the kernel has.
+ */
+int mm_fresh_ratio(long *ratio)
+{
+	int n = mm_ratio(ratio);
+
+	mm_write_ratios(ratio, n);
+	return n;
+}
+
+/**
  * mm_write_ratio() - give every zone the same ratio
  * @value:	the ratio
- *
- * The kernel wants no more numbers than it has zones.
  */
 void mm_write_ratio(long value)
 {
-	long now[ZI_MAX_ZONES];
-	char text[16 * ZI_MAX_ZONES];
-	int i, used = 0, n = mm_ratio(now);
+	long ratio[ZI_MAX_ZONES];
+	int i, n = mm_ratio(ratio);
 
 	for (i = 0; i < n; i++)
-		used += snprintf(text + used, sizeof(text) - used, "%s%ld", i ? " " : "", value);
-	mmg_write_setting(ZI_RATIO_PATH, "%s", text);
+		ratio[i] = value;
+	mm_write_ratios(ratio, n);
+}
+
+/**
+ * mm_ratio_checked() - which of the two handlers of lowmem_reserve_ratio the kernel has
+ *
+ * Found out by a write of -1: the later handler refuses it, the earlier one makes it 0
+ * (rules.def, ratio_checked).  The ratios are put back.
+ *
+ * Return: true for the handler that takes a write whole or not at all.
+ */
+bool mm_ratio_checked(void)
+{
+	long ratio[ZI_MAX_ZONES];
+	int n = mm_ratio(ratio), ret = mmg_try_write(ZI_RATIO_PATH, "-1");
+
+	mm_write_ratios(ratio, n);
+	return ret == -EINVAL;
+}
+
+/**
+ * mm_rule() - whether a rule of rules.def holds on the running kernel, by its version
+ * @rule:	the rule; where it names a probe, use that
+ *
+ * Says so where the kernel is newer than the table.
+ *
+ * Return: whether it holds.
+ */
+bool mm_rule(enum mmg_rule rule)
+{
+	struct utsname uts;
+
+	uname(&uts);
+	if (!mmg_rule_known(uts.release))
+		mmg_info("%s is newer than the table of rules: assuming that %s", uts.release,
+			 mmg_rules[rule].holds);
+	return mmg_rule_of(rule, uts.release);
 }
 
 /**
@@ -111,6 +182,36 @@ void mm_vmstat(struct vmstat *v)
 
 	if (ret)
 		mmg_broken("reading /proc/vmstat: %s", strerror(-ret));
+}
+
+/**
+ * mm_need_counters() - skip the case where /proc/vmstat lacks a counter
+ * @names:	counters, NULL-terminated; what ends in '_' is the beginning of names
+ *
+ * A counter that is configured out is not 0: nothing can be said without it.
+ */
+void mm_need_counters(const char *const *names)
+{
+	static struct vmstat v;
+
+	mm_vmstat(&v);
+	for (; *names; names++)
+		if (!vmstat_has_prefix(&v, *names))
+			mmg_skip("no counter %s in /proc/vmstat: the kernel needs %s", *names,
+				 vmstat_option(*names));
+}
+
+/**
+ * mm_need_events() - skip the case where the kernel counts no reclaim and no OOM kills
+ */
+void mm_need_events(void)
+{
+	static const char *const events[] = {
+		"pgscan_kswapd", "pgscan_direct", "pgsteal_kswapd", "allocstall_", "pageoutrun",
+		"pgalloc_", "oom_kill", NULL
+	};
+
+	mm_need_counters(events);
 }
 
 /**

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "node.h"
+#include "rules.h"
 #include "runner.h"
 #include "vmstat.h"
 #include "zoneinfo.h"
@@ -22,10 +23,16 @@ struct mm_rows {
 
 void mm_zoneinfo(struct zoneinfo *zi);
 int mm_ratio(long *ratio);
+int mm_fresh_ratio(long *ratio);
+void mm_write_ratios(const long *ratio, int n);
 void mm_write_ratio(long value);
+bool mm_ratio_checked(void);
+bool mm_rule(enum mmg_rule rule);
 void mm_refresh(void);
 void mm_shrink_slabs(void);
 void mm_vmstat(struct vmstat *v);
+void mm_need_counters(const char *const *names);
+void mm_need_events(void);
 void mm_compare_rows(const struct zoneinfo *zi, const long *ratio, struct mm_rows *rows);
 void mm_protection_artifact(const struct zoneinfo *zi, const long *ratio);
 void mm_info_rows(const struct zoneinfo *zi);

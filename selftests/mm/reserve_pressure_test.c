@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * mmgate-about: memory that fits higher up leaves the reserve of a low zone alone
- * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
- * mmgate-machines: small-zones no-normal numa-fake2 memoryless movable
+ * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
+ * mmgate-guards: Fixes: the revert of that commit
+ * mmgate-machines: small-zones no-normal numa-fake2 memoryless movable movable-bare
  * mmgate-quick: small-zones
  * mmgate-quick-cases: anon default-ratio
- * mmgate-needs: CONFIG_SWAP CONFIG_ZRAM CONFIG_HUGETLBFS CONFIG_TRANSPARENT_HUGEPAGE CONFIG_EXT4_FS
+ * mmgate-needs: CONFIG_VM_EVENT_COUNTERS
+ * mmgate-wants: CONFIG_SWAP CONFIG_ZRAM CONFIG_HUGETLBFS CONFIG_TRANSPARENT_HUGEPAGE CONFIG_EXT4_FS
  * mmgate-timeout: 240
  *
  * Two experiments, each with several kinds of memory:
@@ -18,16 +20,23 @@
  *
  * default ratio: until reclaim begins, and a little longer, every zone keeps its
  * min watermark and its reserve.  min_free_kbytes is made small first, so that the distance
- * between the watermarks does not hide the reserve.
+ * between the watermarks does not hide the reserve; where it does all the same,
+ * the case is skipped.
  *
  * Control: the ratio is then set to 0 and the same memory grows on: now the low
  * zone must give pages.  So a pass means that the reserve held them, not that
- * nothing ever asked.
+ * nothing ever asked; a control that gets none breaks the case.
+ *
+ * Two kinds of pages are told apart.  User memory aims at Movable, and is counted
+ * by a zone's own LRU counters (nr_zone_active_anon and its like): a low zone may
+ * gain as many as it had above min and its reserve, and no more.  Page tables, slabs and
+ * swap's own structures aim at Normal, and may rightly take what user memory may not:
+ * free pages are judged against the reserve that holds for both.
  *
  * How it could mislead: tasks that reclaim (PF_MEMALLOC) ignore reserves, so
  * what is swapped out is all the same word, which zram keeps without memory.
  * Counters lag by per-CPU batches: they are folded (vm.stat_refresh) before each
- * look.
+ * look.  Pages in per-CPU LRU batches are not counted yet: the slack allows for them.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -44,9 +53,10 @@
 #define STEP		(1 * MIB)
 #define NOISE		32		/* pages a busy kernel may allocate meanwhile */
 #define SLACK_PER_CPU	8		/* pages a CPU moves while all are being counted */
+#define LRU_BATCH	31		/* PAGEVEC_SIZE: pages a CPU holds back from the LRU lists */
 #define ISOLATED	100		/* free pages that compaction may hold for a moment */
 #define ISOLATED_HUGE	512		/* the same while huge pages are in demand */
-#define NEAR		64		/* pages above its floor: a low zone was asked */
+#define NEAR		64		/* pages above its low mark and reserve: a low zone was asked */
 #define FAR		256		/* so it was if it gave that many */
 #define CONTROL_MIN	256		/* pages that the control must get */
 #define SMALL_MIN_KB	4096
@@ -59,8 +69,11 @@ struct watched {
 	unsigned long start;		/* pages free, per-CPU lists included */
 	unsigned long last;		/* at the last look */
 	unsigned long lowest;		/* in two looks running, against short dips */
-	unsigned long floor;		/* what must stay */
-	unsigned long slack;
+	unsigned long floor;		/* what user memory must leave */
+	unsigned long any_floor;	/* what the kernel's own memory must leave, too */
+	unsigned long gap;		/* from min to low: where the fast path ends */
+	unsigned long slack, lru_slack;
+	long lru_start, lru_most;	/* pages on the LRU lists, at the start and at most */
 	bool protected;
 };
 
@@ -90,6 +103,24 @@ static bool is_pipe(enum fill_kind kind)
 	return kind == FILL_PIPE || kind == FILL_SPLICE;
 }
 
+/* Pages of user memory and page cache in a zone, by its own counters */
+static long lru_pages(const struct zi_zone *z)
+{
+	static const char *const names[] = {
+		"nr_zone_inactive_anon", "nr_zone_active_anon", "nr_zone_inactive_file",
+		"nr_zone_active_file", "nr_zone_unevictable",
+	};
+	unsigned long sum = 0, one;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!zi_zone_stat(z, names[i], &one))
+			mmg_broken("node %d %s prints no %s", z->node, z->name, names[i]);
+		sum += one;
+	}
+	return sum;
+}
+
 /* User memory may use the zones up to Movable, the last but Device */
 static int aim_of(const struct zoneinfo *zi, enum fill_kind kind)
 {
@@ -99,6 +130,14 @@ static int aim_of(const struct zoneinfo *zi, enum fill_kind kind)
 	if (!z)
 		mmg_broken("no zone %s in /proc/zoneinfo", name);
 	return z->index;
+}
+
+/* What the kernel takes for itself aims at Normal, or lower where the case does */
+static int kernel_aim(const struct zoneinfo *zi, int aim)
+{
+	const struct zi_zone *z = zoneinfo_zone_named(zi, zi->zones[0].node, "Normal");
+
+	return z && z->index < aim ? z->index : aim;
 }
 
 /* The last node with a zone that has pages above it: later nodes are forgotten first */
@@ -144,7 +183,14 @@ static void watch_start(struct watch *w, const struct zoneinfo *zi, int node, in
 		/* what is printed as min includes a boost that comes and goes */
 		t->floor = z->min - z->boost +
 			   zi_protection(zi, z->node, z->index, aim, ratio[z->index]);
+		t->any_floor = z->min - z->boost +
+			       zi_protection(zi, z->node, z->index, kernel_aim(zi, aim),
+					     ratio[z->index]);
+		t->gap = z->low - z->min;
 		t->slack = SLACK_PER_CPU * z->nr_cpus;
+		t->lru_slack = LRU_BATCH * z->nr_cpus + NOISE;
+		t->lru_start = lru_pages(z);
+		t->lru_most = t->lru_start;
 		if (!t->protected)
 			w->upper += z->free > z->min ? z->free - z->min : 0;
 	}
@@ -168,6 +214,8 @@ static void watch_look(struct watch *w)
 		t->last = have(z);
 		if (both < t->lowest)
 			t->lowest = both;
+		if (lru_pages(z) > t->lru_most)
+			t->lru_most = lru_pages(z);
 	}
 	zoneinfo_free(&zi);
 }
@@ -207,20 +255,20 @@ static void say_zones(const struct watch *w)
 	for (i = 0; i < w->nr; i++) {
 		const struct watched *t = &w->zone[i];
 
-		mmg_info("node %d %-7s %s: %lu pages at the start, %lu at the least, floor %lu",
+		mmg_info("node %d %-7s %s: %lu pages at the start, %lu at the least, floor %lu (%lu), %ld of users",
 			 t->node, t->name, t->protected ? "low  " : "upper", t->start, t->lowest,
-			 t->floor);
+			 t->floor, t->any_floor, t->lru_most - t->lru_start);
 	}
 }
 
-/* No low zone below its floor, or below its start where that is less */
+/* No low zone below what everybody has to leave, or below its start where that is less */
 static void judge_floor(const struct watch *w, unsigned long isolated)
 {
 	int i;
 
 	for (i = 0; i < w->nr; i++) {
 		const struct watched *t = &w->zone[i];
-		unsigned long least = t->floor < t->start ? t->floor : t->start;
+		unsigned long least = t->any_floor < t->start ? t->any_floor : t->start;
 
 		if (t->lowest + t->slack + isolated >= least)
 			continue;
@@ -230,9 +278,27 @@ static void judge_floor(const struct watch *w, unsigned long isolated)
 	}
 }
 
+/* No low zone with more user memory than it had above its floor */
+static void judge_users(const struct watch *w)
+{
+	int i;
+
+	for (i = 0; i < w->nr; i++) {
+		const struct watched *t = &w->zone[i];
+		long room = t->start > t->floor ? t->start - t->floor : 0;
+		long came = t->lru_most - t->lru_start;
+
+		if (!t->protected || came <= room + (long)t->lru_slack)
+			continue;
+		say_zones(w);
+		mmg_fail("%ld pages of user memory came from node %d %s, must be %ld at most (slack %lu)",
+			 came, t->node, t->name, room, t->lru_slack);
+	}
+}
+
 /*
  * pgalloc_ is summed over the nodes: it can be asked only for zones that are
- * low wherever they have pages.
+ * low wherever they have pages, and that the kernel may not take for itself either.
  */
 static void judge_counter(const struct watch *w, const struct zoneinfo *zi)
 {
@@ -244,7 +310,7 @@ static void judge_counter(const struct watch *w, const struct zoneinfo *zi)
 	for (i = 0; i < w->nr; i++) {
 		const struct watched *t = &w->zone[i];
 		unsigned long moved;
-		bool alone = t->protected && t->start <= t->floor;
+		bool alone = t->protected && t->start <= t->any_floor;
 
 		for (k = 0; k < zi->nr_zones; k++)
 			if (zi->zones[k].managed && zi->zones[k].node != t->node &&
@@ -382,90 +448,157 @@ static void grow(struct fill *f, struct watch *w, size_t target, unsigned long e
 	}
 }
 
-static void ratio_one(const struct mmg_case *c)
-{
-	const struct pressure *p = c->arg;
-	static struct vmstat now;
-	static struct watch w, control;
-	long ratio[ZI_MAX_ZONES];
+/* One experiment with ratio 1, from the beginning to its control */
+struct experiment {
+	const struct pressure *p;
 	struct zoneinfo zi;
-	struct fill f, first;
-	size_t hogged, target;
-	int aim, node, i;
-	unsigned long thp;
+	struct watch w;
+	struct fill fill;
+	int aim, node;
+	size_t target;			/* bytes to be used */
+};
 
-	need_swap(p->kind);
-	mm_shrink_slabs();
-	prepare_thp(p);
-	mmg_save_setting(ZI_RATIO_PATH);
+/* Pages that the control can get of the low zones */
+static unsigned long control_room(const struct watch *w, const struct zoneinfo *zi)
+{
+	unsigned long sum = 0;
+	int i;
+
+	for (i = 0; i < w->nr; i++) {
+		const struct watched *t = &w->zone[i];
+		const struct zi_zone *z = zoneinfo_zone(zi, t->node, t->index);
+
+		if (t->protected && z->free > z->low)
+			sum += z->free - z->low;
+	}
+	return sum;
+}
+
+/* Take the upper zones up to what the experiment wants to use, and see what there is */
+static void take_upper(struct experiment *e)
+{
+	const struct pressure *p = e->p;
+	long ratio[ZI_MAX_ZONES];
+	size_t hogged;
+	int i;
+
 	mm_write_ratio(1);
 	mm_ratio(ratio);
-	mm_zoneinfo(&zi);
-	aim = aim_of(&zi, p->kind);
-	node = aim_at_node(p, &zi, aim);
-	watch_start(&w, &zi, node, aim, ratio);
+	mm_zoneinfo(&e->zi);
+	e->aim = aim_of(&e->zi, p->kind);
+	e->node = aim_at_node(p, &e->zi, e->aim);
+	watch_start(&e->w, &e->zi, e->node, e->aim, ratio);
 	/* what cannot be reclaimed needs more beside it that can be, or the OOM killer comes */
-	hogged = hog(&w, &zi, is_pipe(p->kind) ? LEFT + 2 * PAST : LEFT);
-	/* 18 MiB left without one huge page among them were seen */
-	for (i = 0; p->defrag && i < w.nr; i++) {
-		if (!w.zone[i].protected)
-			hog_leave_huge(w.zone[i].node, HUGE_LEFT);
+	hogged = hog(&e->w, &e->zi, is_pipe(p->kind) ? LEFT + 2 * PAST : LEFT);
+	/* what is left may be without one huge page among it */
+	for (i = 0; p->defrag && i < e->w.nr; i++) {
+		if (!e->w.zone[i].protected)
+			hog_leave_huge(e->w.zone[i].node, HUGE_LEFT);
 	}
 	settle();
-	zoneinfo_free(&zi);
-	mm_zoneinfo(&zi);
-	watch_start(&w, &zi, node, aim, ratio);
+	zoneinfo_free(&e->zi);
+	mm_refresh();
+	mm_zoneinfo(&e->zi);
+	watch_start(&e->w, &e->zi, e->node, e->aim, ratio);
 	/* a low zone with more than its reserve may give the rest */
-	for (i = 0; i < w.nr; i++)
-		if (w.zone[i].protected && w.zone[i].start > w.zone[i].floor)
-			w.upper += w.zone[i].start - w.zone[i].floor;
-	target = w.upper * mm_page_size() + PAST;
+	for (i = 0; i < e->w.nr; i++)
+		if (e->w.zone[i].protected && e->w.zone[i].start > e->w.zone[i].floor)
+			e->w.upper += e->w.zone[i].start - e->w.zone[i].floor;
+	e->target = e->w.upper * mm_page_size() + PAST;
 	mmg_info("hog %zu MiB, upper zones have %zu MiB left, using %zu MiB", hogged / MIB,
-		 (target - PAST) / MIB, target / MIB);
-	if (is_pipe(p->kind)) {
+		 (e->target - PAST) / MIB, e->target / MIB);
+	if (control_room(&e->w, &e->zi) < 2 * CONTROL_MIN)
+		mmg_skip("the low zones have %lu pages above low, the control needs %d",
+			 control_room(&e->w, &e->zi), 2 * CONTROL_MIN);
+}
+
+/* Use memory up until reclaim has begun, and PAST beyond */
+static void use_up(struct experiment *e)
+{
+	static struct vmstat now;
+	struct fill first;
+	int i;
+
+	if (is_pipe(e->p->kind)) {
 		/* what cannot be reclaimed needs something that can be */
-		fill_start(&first, FILL_ANON, target);
-		grow(&first, &w, target - PAST, ULONG_MAX);
-		target = PAST;
+		fill_start(&first, FILL_ANON, e->target);
+		grow(&first, &e->w, e->target - PAST, ULONG_MAX);
+		e->target = PAST;
 	}
-	fill_start(&f, p->kind, 4 * target + 4 * PAST);
-	grow(&f, &w, target, ULONG_MAX);
+	fill_start(&e->fill, e->p->kind, 4 * e->target + 4 * PAST);
+	if (e->fill.max < e->target)
+		mmg_skip("a block device of %zu MiB is not enough, %zu are needed",
+			 e->fill.max / MIB, e->target / MIB);
+	grow(&e->fill, &e->w, e->target, ULONG_MAX);
 	mm_vmstat(&now);
-	for (i = 0; i < 4 && !reclaiming(&w.before, &now); i++) {
-		grow(&f, &w, PAST, ULONG_MAX);
+	for (i = 0; i < 4 && !reclaiming(&e->w.before, &now); i++) {
+		grow(&e->fill, &e->w, PAST, ULONG_MAX);
 		mm_vmstat(&now);
 	}
-	thp = vmstat_delta(&w.before, &now, "thp_fault_alloc");
-	say_zones(&w);
-	mmg_metric("taken_low", taken_low(&w));
+}
+
+static void judge(const struct experiment *e)
+{
+	bool huge = e->p->defrag || e->p->mthp;
+	static struct vmstat now;
+	unsigned long thp;
+
+	mm_vmstat(&now);
+	thp = vmstat_delta(&e->w.before, &now, "thp_fault_alloc");
+	say_zones(&e->w);
+	mmg_metric("taken_low", taken_low(&e->w));
 	mmg_metric("huge_pages", thp);
-	judge_counter(&w, &zi);
-	judge_floor(&w, ISOLATED_HUGE);
-	judge_oom(&w);
-	if (f.used < target)
-		mmg_skip("%zu MiB of %s are not enough, %zu needed", f.used / MIB,
-			 p->kind == FILL_BLKDEV ? "block device" : "memory", target / MIB);
-	if (!reclaiming(&w.before, &now))
+	judge_users(&e->w);
+	judge_counter(&e->w, &e->zi);
+	judge_floor(&e->w, huge ? ISOLATED_HUGE : ISOLATED);
+	judge_oom(&e->w);
+	if (!reclaiming(&e->w.before, &now))
 		mmg_broken("%zu MiB used and no reclaim: the upper zones were not full",
-			   f.used / MIB);
-	if (p->defrag && !thp)
+			   e->fill.used / MIB);
+	if (e->p->defrag && !thp)
 		mmg_broken("not one huge page was had");
+}
+
+/* The same with ratio 0: now the low zones must give pages; how many they gave */
+static unsigned long control(struct experiment *e)
+{
+	static struct watch w;
+	long ratio[ZI_MAX_ZONES] = { 0 };
+	unsigned long gave;
 
 	mm_write_ratio(0);
-	zoneinfo_free(&zi);
-	mm_zoneinfo(&zi);
-	memset(ratio, 0, sizeof(ratio));
-	watch_start(&control, &zi, w.node, aim, ratio);
+	zoneinfo_free(&e->zi);
+	mm_zoneinfo(&e->zi);
+	watch_start(&w, &e->zi, e->w.node, e->aim, ratio);
 	/* further than what is free: reclaim goes on meanwhile, on each node */
-	grow(&f, &control, 3 * (control.upper * mm_page_size() + PAST), CONTROL_MIN);
-	mmg_metric("control_low", taken_low(&control));
-	if (taken_low(&control) < CONTROL_MIN)
-		mmg_fail("with ratio 0 the low zones gave %lu pages, must give %d or more",
-			 taken_low(&control), CONTROL_MIN);
-	fill_stop(&f);
-	judge_oom(&w);
+	grow(&e->fill, &w, 3 * (w.upper * mm_page_size() + PAST), CONTROL_MIN);
+	gave = taken_low(&w);
+	mmg_metric("control_low", gave);
+	if (gave < CONTROL_MIN)
+		mmg_broken("control: with ratio 0 the low zones gave %lu pages, not %d or more",
+			   gave, CONTROL_MIN);
+	return gave;
+}
+
+static void ratio_one(const struct mmg_case *c)
+{
+	static struct experiment e;
+	unsigned long gave;
+
+	e.p = c->arg;
+	mm_need_events();
+	need_swap(e.p->kind);
+	mm_shrink_slabs();
+	prepare_thp(e.p);
+	mmg_save_setting(ZI_RATIO_PATH);
+	take_upper(&e);
+	use_up(&e);
+	judge(&e);
+	gave = control(&e);
+	fill_stop(&e.fill);
+	judge_oom(&e.w);
 	mmg_pass("%zu MiB past the upper zones took %lu pages of the low ones; with ratio 0: %lu",
-		 PAST / MIB, taken_low(&w), taken_low(&control));
+		 PAST / MIB, taken_low(&e.w), gave);
 }
 
 /* Leave every zone only LEFT above what it has to keep */
@@ -500,7 +633,36 @@ static long least_margin(const struct watch *w)
 	return least;
 }
 
-/* Whether a low zone came to its floor, or gave pages at all */
+/*
+ * A kernel without the reserve would let user memory go on to the low mark alone, and in
+ * the slow path to min.  That can be seen where a reserve is larger than the distance of the
+ * marks and what the checks allow.
+ */
+static void need_telling(const struct watch *w, const struct zoneinfo *zi, int aim,
+			 const long *ratio)
+{
+	unsigned long most = 0;
+	int i;
+
+	for (i = 0; i < w->nr; i++) {
+		const struct watched *t = &w->zone[i];
+		unsigned long keeps = zi_protection(zi, t->node, t->index, aim, ratio[t->index]);
+
+		if (!t->protected || t->start <= t->floor)
+			continue;
+		if (keeps > t->gap + t->lru_slack)
+			return;
+		if (keeps > most)
+			most = keeps;
+	}
+	mmg_skip("the largest reserve to be asked for is %lu pages: the marks' distance hides it",
+		 most);
+}
+
+/*
+ * Whether a low zone came to where the fast path ends, its low mark and its reserve, or
+ * gave pages at all: kswapd may keep it from going any lower.
+ */
 static bool tried(const struct watch *w)
 {
 	int i;
@@ -509,29 +671,46 @@ static bool tried(const struct watch *w)
 		const struct watched *t = &w->zone[i];
 
 		if (t->protected && t->start > t->floor &&
-		    (t->lowest < t->floor + NEAR || t->start - t->lowest > FAR))
+		    (t->lowest < t->floor + t->gap + NEAR || t->start - t->lowest > FAR))
 			return true;
 	}
 	return false;
+}
+
+/* Use memory until reclaim begins and a low zone was asked, and a little longer */
+static void use_past_reclaim(struct fill *f, struct watch *w)
+{
+	static struct vmstat now;
+	size_t past = 0;
+
+	while (past < (tried(w) ? 16 : 40) * MIB) {
+		mmg_doing("using memory until reclaim begins: %zu MiB", f->used / MIB);
+		if (fill_more(f, STEP / 4) < STEP / 4)
+			mmg_skip("%zu MiB used, and reclaim has not begun", f->used / MIB);
+		watch_look(w);
+		mm_vmstat(&now);
+		if (reclaiming(&w->before, &now))
+			past += STEP / 4;
+	}
 }
 
 static void default_ratio(const struct mmg_case *c)
 {
 	const struct pressure *p = c->arg;
 	static struct watch w;
-	static struct vmstat now;
 	long ratio[ZI_MAX_ZONES];
 	struct zoneinfo zi;
 	struct fill f;
-	size_t past = 0;
 	int aim, node;
 	long margin;
 
+	mm_need_events();
 	need_swap(p->kind);
 	mm_shrink_slabs();
 	mmg_save_setting("/proc/sys/vm/min_free_kbytes");
 	mmg_write_setting("/proc/sys/vm/min_free_kbytes", "%d", SMALL_MIN_KB);
-	mm_ratio(ratio);
+	mmg_save_setting(ZI_RATIO_PATH);
+	mm_fresh_ratio(ratio);
 	mm_zoneinfo(&zi);
 	aim = aim_of(&zi, p->kind);
 	node = aim_at_node(p, &zi, aim);
@@ -539,19 +718,14 @@ static void default_ratio(const struct mmg_case *c)
 	mmg_info("hog %zu MiB", hog_to_floor(&w) / MIB);
 	settle();
 	zoneinfo_free(&zi);
+	mm_refresh();
 	mm_zoneinfo(&zi);
 	watch_start(&w, &zi, node, aim, ratio);
+	need_telling(&w, &zi, aim, ratio);
 	fill_start(&f, p->kind, 512 * MIB);
-	while (past < (tried(&w) ? 16 : 40) * MIB) {
-		mmg_doing("using memory until reclaim begins: %zu MiB", f.used / MIB);
-		if (fill_more(&f, STEP / 4) < STEP / 4)
-			mmg_skip("%zu MiB used, and reclaim has not begun", f.used / MIB);
-		watch_look(&w);
-		mm_vmstat(&now);
-		if (reclaiming(&w.before, &now))
-			past += STEP / 4;
-	}
+	use_past_reclaim(&f, &w);
 	say_zones(&w);
+	judge_users(&w);
 	judge_floor(&w, ISOLATED);
 	judge_oom(&w);
 	margin = least_margin(&w);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * mmgate-about: min, low and high of every zone against the kernel's arithmetic
- * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
+ * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
  * mmgate-machines: default small-zones memoryless movable one-zone
  * mmgate-needs: /proc/zoneinfo /proc/sys/vm/min_free_kbytes /proc/sys/vm/watermark_scale_factor
  * mmgate-timeout: 60
@@ -76,7 +76,7 @@ static void written(const struct mmg_case *c)
 
 	mmg_save_setting(MIN_FREE);
 	mmg_save_setting(SCALE);
-	mm_ratio(ratio);
+	mm_fresh_ratio(ratio);
 	/* the factor last, then the minimum: each write alone has to recompute */
 	mmg_write_setting(MIN_FREE, "%lu", s->min_free);
 	mmg_write_setting(SCALE, "%lu", s->scale);

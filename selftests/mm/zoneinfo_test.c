@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * mmgate-about: the files that count a zone's and a node's pages agree with each other
- * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
+ * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
  * mmgate-machines: small-zones numa-uneven memoryless movable
  * mmgate-needs: CONFIG_NUMA CONFIG_COMPACTION /proc/zoneinfo /proc/buddyinfo /proc/pagetypeinfo
  * mmgate-timeout: 60

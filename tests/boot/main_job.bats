@@ -66,8 +66,8 @@ none() {
 }
 
 @test "a required test that is skipped is not green" {
-	run "$mmgate" --kernel debian:6.12 --machine one-zone --test mm/lowmem_reserve/below-empty \
-		--require mm/lowmem_reserve/below-empty --out "$R/required" --no-history -q
+	run "$mmgate" --kernel debian:6.12 --machine one-zone --test mm/reserve_pressure/anon \
+		--require mm/reserve_pressure/anon --out "$R/required" --no-history -q
 	[ "$status" = 3 ]
 	[[ "${lines[-1]}" == *required* ]]
 }

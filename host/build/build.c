@@ -24,6 +24,7 @@
 
 #include "base/arch.h"
 #include "build/build.h"
+#include "source/git.h"
 #include "verbs/verbs.h"
 
 /* Part of every key: a change in how kernels are built makes old ones strangers */
@@ -94,51 +95,26 @@ static bool is_leftover(const char *path)
  */
 static GHashTable *list_with_git(const char *tree, GError **err)
 {
-	g_autofree char *scratch = NULL, *git_dir = NULL, *work = NULL;
-	bool repo = exists(tree, ".git");
+	/* a distribution's tree may ignore all of its top level, where it keeps its packaging */
+	const char *const plain[] = { "ls-files", "-z", "-co", "--exclude-standard", "-x", "!/*", NULL };
+	const char *const lent[] = { "ls-files", "-z", "-o", "--exclude-standard", "-x", "!/*", NULL };
+	gsize len = 0;
+	g_autofree char *list = git_read(tree, "listing the source tree",
+					 exists(tree, ".git") ? plain : lent, &len, err);
 	GHashTable *files;
 
-	if (!repo) {
-		const char *init[] = { "git", "init", "-q", "--bare", NULL, NULL };
+	if (!list)
+		return NULL;
+	files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	for (const char *p = list; p < list + len; p += strlen(p) + 1) {
+		g_autofree char *full = g_build_filename(tree, p, NULL);
+		struct stat st;
 
-		scratch = g_dir_make_tmp("mmgate-git-XXXXXX", NULL);
-		init[4] = scratch;
-		g_free(run_out("making an empty repository", init, NULL));
-	}
-	git_dir = repo ? g_strdup("--no-optional-locks") : g_strdup_printf("--git-dir=%s", scratch);
-	work = g_strdup_printf("--work-tree=%s", tree);
-	{
-		/* a distribution's tree may ignore all of its top level, where it keeps its packaging */
-		const char *plain[] = { "git", "-C", tree, git_dir, "ls-files", "-z", "-co",
-					"--exclude-standard", "-x", "!/*", NULL };
-		const char *lent[] = { "git", "-C", tree, git_dir, work, "ls-files", "-z", "-o",
-				       "--exclude-standard", "-x", "!/*", NULL };
-
-		GString *buf = g_string_new(NULL);
-		struct mmg_cmd cmd = { .what = "listing the source tree",
-				       .argv = repo ? plain : lent, .out = buf };
-		bool ok = mmg_run(&cmd, err);
-
-		if (scratch)
-			mmg_rmtree(scratch);
-		if (!ok) {
-			g_string_free(buf, TRUE);
-			return NULL;
-		}
-		files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-		for (const char *p = buf->str; p < buf->str + buf->len; p += strlen(p) + 1) {
-			g_autofree char *full = g_build_filename(tree, p, NULL);
-			struct stat st;
-
-			if (!*p || is_leftover(p) || lstat(full, &st) || S_ISDIR(st.st_mode))
-				continue;
-			g_hash_table_replace(files, g_strdup(p),
-					     g_strdup_printf("%lld %lld.%09ld",
-							     (long long)st.st_size,
-							     (long long)st.st_mtim.tv_sec,
-							     st.st_mtim.tv_nsec));
-		}
-		g_string_free(buf, TRUE);
+		if (!*p || is_leftover(p) || lstat(full, &st) || S_ISDIR(st.st_mode))
+			continue;
+		g_hash_table_replace(files, g_strdup(p),
+				     g_strdup_printf("%lld %lld.%09ld", (long long)st.st_size,
+						     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec));
 	}
 	return files;
 }
@@ -209,15 +185,14 @@ static GHashTable *files_from_text(const char *text)
  */
 static char *source_key(const struct source *src, const char *listing)
 {
-	const char *status[] = { "git", "--no-optional-locks", "-C", src->tree, "status",
-				 "--porcelain", NULL };
-	const char *tree[] = { "git", "-C", src->tree, "rev-parse", "HEAD^{tree}", NULL };
+	const char *const status[] = { "status", "--porcelain", NULL };
+	const char *const tree[] = { "rev-parse", "HEAD^{tree}", NULL };
 	g_autofree char *s = NULL;
 
 	if (exists(src->tree, ".git")) {
-		s = run_out("asking git about the tree", status, NULL);
+		s = git_read(src->tree, "asking git about the tree", status, NULL, NULL);
 		if (s && !*s) {
-			char *t = run_out("asking git about the tree", tree, NULL);
+			char *t = git_read(src->tree, "asking git about the tree", tree, NULL, NULL);
 
 			if (t)
 				return g_strstrip(t);
@@ -368,10 +343,11 @@ static bool put_file(const struct work *w, const struct source *src, const char 
 	/* a new file beside it and a rename: the link's target is never opened for writing */
 	if (!mmg_write_atomic(full, g_bytes_get_data(want, NULL), g_bytes_get_size(want), err))
 		return false;
-	if (!stat(origin, &ost))
-		chmod(full, ost.st_mode & 0777);
-	else if (g_bytes_get_size(want) > 2 && !memcmp(g_bytes_get_data(want, NULL), "#!", 2))
+	/* a patch may have made a script executable: what starts with "#!" is, as in a tree of git */
+	if (g_bytes_get_size(want) > 2 && !memcmp(g_bytes_get_data(want, NULL), "#!", 2))
 		chmod(full, 0755);
+	else if (!stat(origin, &ost))
+		chmod(full, ost.st_mode & 0777);
 	return true;
 }
 

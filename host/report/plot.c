@@ -4,6 +4,7 @@
  * cut down to letters and digits: nothing that came from the guest gets into
  * its script as it is.
  */
+#include "base/scratch.h"
 #include "report/report.h"
 
 #include <math.h>
@@ -387,23 +388,11 @@ static bool gnuplot(const char *dir, const GString *script, GError **err)
 	return ok;
 }
 
-static char *scratch(GError **err)
-{
-	GError *why = NULL;
-	char *dir = g_dir_make_tmp("mmgate-plot-XXXXXX", &why);
-
-	if (!dir) {
-		mmg_set_error(err, MMG_EXIT_BROKEN, "making a folder for plots: %s", why->message);
-		g_error_free(why);
-	}
-	return dir;
-}
-
 bool plots_run(struct plots *p, GError **err)
 {
 	if (!p->n)
 		return true;
-	p->dir = scratch(err);
+	p->dir = scratch_dir("plot", err);
 	p->drawn = p->dir && gnuplot(p->dir, p->script, err);
 	return p->drawn;
 }
@@ -503,7 +492,7 @@ char *plot_order_dumb(const struct order *o, GError **err)
 		g_string_append_printf(s, ", $c%u using 1:2 with points pt 'c' title '%% of cold pages gone'",
 				       cold);
 	g_string_append_c(s, '\n');
-	dir = scratch(err);
+	dir = scratch_dir("plot", err);
 	if (dir && gnuplot(dir, s, err)) {
 		path = g_build_filename(dir, "plot.txt", NULL);
 		if (!g_file_get_contents(path, &text, NULL, NULL))

@@ -102,10 +102,8 @@ bool edits_apply(GPtrArray *edits, const struct source *src, GHashTable *overlay
 
 /* ---- series.c: patches as data ---- */
 
-/* Paths a unified diff touches (char *, unique); NULL with *@err where one leaves the tree */
-GPtrArray *patch_paths(const char *patch, gsize len, GError **err);
 /*
- * Apply @series (mbox, patch file, a folder of patches in name order or by
+ * Apply @series (mbox, perhaps of a whole thread and gzipped, patch file, a folder of patches in name order or by
  * its "series" file, or an edit file as in configs/mutants, NAME.conf) on top of @overlay over @src.  Nothing in it is executed.
  * *@titles gets the patches' subjects (may be NULL).
  */

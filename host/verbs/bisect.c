@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "source/git.h"
 #include "verbs/verbs.h"
 
 #define BISECT_GOOD	0
@@ -21,14 +22,13 @@ static int num(const json_t *o, const char *key)
 /* Short name of the commit that is checked out, or "tree"; g_free() it */
 static char *commit_of(const char *tree)
 {
-	const char *argv[] = { "git", "-C", tree, "rev-parse", "--short", "HEAD", NULL };
-	GString *out = g_string_new(NULL);
-	struct mmg_cmd cmd = { .what = "asking git which commit this is", .argv = argv, .out = out };
+	const char *const args[] = { "rev-parse", "--short", "HEAD", NULL };
 	g_autofree char *git = g_build_filename(tree, ".git", NULL);
+	char *out = NULL;
 
-	if (!g_file_test(git, G_FILE_TEST_EXISTS) || !mmg_run(&cmd, NULL))
-		g_string_assign(out, "tree");
-	return g_strstrip(g_string_free(out, FALSE));
+	if (g_file_test(git, G_FILE_TEST_EXISTS))
+		out = git_read(tree, "asking git which commit this is", args, NULL, NULL);
+	return out ? g_strstrip(out) : g_strdup("tree");
 }
 
 static int say(int status, const char *fmt, ...) G_GNUC_PRINTF(2, 3);

@@ -7,6 +7,8 @@
  * nor its index, nor any setting of the repository is touched.  The branch is
  * made last, so that an export that fails leaves nothing but loose objects.
  */
+#include "base/environment.h"
+#include "base/scratch.h"
 #include "verbs/verbs.h"
 
 #include <stdio.h>
@@ -46,6 +48,13 @@ static bool git(const struct export *x, GString *out, GError **err, ...)
 	bool ok;
 
 	g_ptr_array_add(argv, "git");
+	/* the branch is made in the user's name, but nothing that the tree names is run */
+	g_ptr_array_add(argv, "-c");
+	g_ptr_array_add(argv, "core.hooksPath=/dev/null");
+	g_ptr_array_add(argv, "-c");
+	g_ptr_array_add(argv, "core.fsmonitor=false");
+	g_ptr_array_add(argv, "-c");
+	g_ptr_array_add(argv, "commit.gpgSign=false");
 	g_ptr_array_add(argv, "-C");
 	g_ptr_array_add(argv, x->tree);
 	va_start(ap, err);
@@ -64,11 +73,11 @@ static bool git(const struct export *x, GString *out, GError **err, ...)
 }
 
 static char *git_line(const struct export *x, GError **err, const char *a, const char *b,
-		      const char *c)
+		      const char *c, const char *d)
 {
 	GString *out = g_string_new(NULL);
 
-	if (git(x, out, err, a, b, c, NULL))
+	if (git(x, out, err, a, b, c, d, NULL))
 		return g_string_free(out, FALSE);
 	g_string_free(out, TRUE);
 	return NULL;
@@ -183,7 +192,7 @@ static bool stage(struct export *x, const char *path, GError **err)
 	bool ok = false;
 
 	if (mmg_write_atomic(scratch, text, -1, err))
-		id = git_line(x, err, "hash-object", "-w", scratch);
+		id = git_line(x, err, "hash-object", "-w", "--no-filters", scratch);
 	if (id) {
 		entry = g_strdup_printf("%s,%s,%s", mode, id, path);
 		ok = git(x, NULL, err, "update-index", "--add", "--cacheinfo", entry, NULL);
@@ -231,7 +240,7 @@ static bool commit(struct export *x, const char *subject, const char *body, GErr
 		ok = stage(x, x->touched->pdata[i], err);
 	g_ptr_array_set_size(x->touched, 0);
 	if (ok && mmg_write_atomic(scratch, m->str, m->len, err))
-		tree = git_line(x, err, "write-tree", NULL, NULL);
+		tree = git_line(x, err, "write-tree", NULL, NULL, NULL);
 	if (tree && git(x, out, err, "commit-tree", tree, "-p", x->head, "-F", scratch, NULL))
 		id = g_strdup(out->str);
 	if (id) {
@@ -627,7 +636,7 @@ static bool find_tree(struct export *x, GError **err)
 	GError *why = NULL;
 	char *ref, *there, *ident;
 
-	x->base = git_line(x, &why, "rev-parse", "--verify", "HEAD^{commit}");
+	x->base = git_line(x, &why, "rev-parse", "--verify", "HEAD^{commit}", NULL);
 	if (!x->base) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
 			      "--tree %s is no git repository with a commit: export makes a branch of one (%s)",
@@ -641,7 +650,7 @@ static bool find_tree(struct export *x, GError **err)
 		return false;
 	}
 	ref = g_strconcat("refs/heads/", x->branch, NULL);
-	there = git_line(x, NULL, "rev-parse", "--verify", ref);
+	there = git_line(x, NULL, "rev-parse", "--verify", ref, NULL);
 	g_free(ref);
 	if (there) {
 		g_free(there);
@@ -649,7 +658,7 @@ static bool find_tree(struct export *x, GError **err)
 			      x->tree, x->branch, x->branch, x->tree);
 		return false;
 	}
-	ident = git_line(x, &why, "var", "GIT_COMMITTER_IDENT", NULL);
+	ident = git_line(x, &why, "var", "GIT_COMMITTER_IDENT", NULL, NULL);
 	if (!ident || !strchr(ident, '>')) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "git does not know who signs the commits: git config user.name and user.email (%s)",
 			      why ? why->message : "no answer");
@@ -706,17 +715,15 @@ int verb_export(struct cli *cli, GError **err)
 		mmg_set_error(err, MMG_EXIT_USAGE, "export --tree DIR [BRANCH]: give the git repository of a kernel");
 		return MMG_EXIT_USAGE;
 	}
+	environment_git_user();
 	x.tree = g_canonicalize_filename(cli->tree, NULL);
 	x.branch = g_strdup(cli->args->len ? cli->args->pdata[0] : BRANCH);
 	x.src = mmg_root_path("selftests", NULL);
-	x.tmp = g_dir_make_tmp("mmgate-export-XXXXXX", NULL);
+	x.tmp = scratch_dir("export", err);
 	x.index = g_strdup_printf("GIT_INDEX_FILE=%s/index", x.tmp ? x.tmp : "/nonexistent");
 	x.files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	x.touched = g_ptr_array_new_with_free_func(g_free);
 	x.log = g_ptr_array_new_with_free_func(g_free);
-	if (!x.tmp)
-		mmg_set_error(err, MMG_EXIT_BROKEN, "making a folder for the index in %s failed",
-			      g_get_tmp_dir());
 	status_set("making the branch %s in %s", x.branch, x.tree);
 	if (x.tmp && find_tree(&x, err) && make_branch(&x, err)) {
 		status_clear();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "base/environment.h"
+#include "base/scratch.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
@@ -13,14 +15,33 @@ static int bisect_status(const struct cli *cli, int status)
 	return status;
 }
 
+/* Whether what was written to stdout did not all get there; a reader that has seen enough is no error */
+static bool stdout_lost(int status)
+{
+	errno = 0;
+	if (!fflush(stdout) && ferror(stdout)) {
+		/* it failed earlier: ask again, for the reason */
+		clearerr(stdout);
+		putchar('\n');
+		fflush(stdout);
+	}
+	if (!ferror(stdout) || errno == EPIPE || status == MMG_EXIT_INTERRUPTED)
+		return false;
+	fprintf(stderr, "mmgate: cannot write to stdout: %s\n", strerror(errno ? errno : EIO));
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	struct cli *cli = cli_new();
 	int (*fn)(struct cli *cli, GError **err);
+	struct cli *cli;
 	GError *err = NULL;
 	bool help;
 	int status = MMG_EXIT_USAGE;
 
+	environment_descriptors();
+	environment_clean();
+	cli = cli_new();
 	g_set_prgname("mmgate");
 	fn = cli_parse(cli, argc, argv, &help, &err);
 	if (fn && help) {
@@ -44,11 +65,6 @@ int main(int argc, char **argv)
 	}
 	status = bisect_status(cli, status);
 	cli_free(cli);
-	errno = 0;
-	/* a reader that has seen enough (head, say) is no error */
-	if ((fflush(stdout) || ferror(stdout)) && !status && errno != EPIPE) {
-		fprintf(stderr, "mmgate: cannot write to stdout: %s\n", strerror(errno));
-		status = MMG_EXIT_BROKEN;
-	}
-	return status;
+	scratch_end();
+	return stdout_lost(status) ? MMG_EXIT_BROKEN : status;
 }

@@ -3,6 +3,7 @@
  * The verb shell: the tests' VM with the host's own files (read-only below,
  * what is written stays in the guest) and a shell on its console.
  */
+#include "base/scratch.h"
 #include "verbs/verbs.h"
 
 #include <glib-unix.h>
@@ -174,7 +175,7 @@ int verb_shell(struct cli *cli, GError **err)
 		built = selftests_build(cli, k, err);
 	if (!built)
 		goto out;
-	dir = g_dir_make_tmp("mmgate-shell-XXXXXX", err);
+	dir = scratch_dir("shell", err);
 	if (dir)
 		status = boot_shell(cli, k, bp, built, dir, err);
 out:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/build/build.c host/source/series.c host/source/edit.c host/source/nearest.c host/base/*.c
+// unit-sources: host/build/build.c host/source/series.c host/source/patch.c host/source/mail.c host/source/git.c host/source/revision.c host/source/edit.c host/source/nearest.c host/base/*.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

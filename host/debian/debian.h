@@ -67,4 +67,20 @@ void apt_image_free(struct apt_image *i);
 /* True where package version or release @have is what @want asks for */
 bool apt_version_fits(const char *have, const char *want);
 
+/* Only the flavour asked for; debug and unsigned packages have one more word in their names */
+#define KERNEL_PACKAGES "^linux-(image|binary|modules|base)-[0-9][0-9a-z.+~]*(-[0-9]+)?-%s$"
+
+/* ---- newest.c ---- */
+
+/* True for latest, stable and rc */
+bool debian_is_moving(const char *word);
+/*
+ * The exact version that @word (latest, stable, rc) means today for Debian's @arch and @flavour; g_free() it,
+ * NULL with *@err.  *@suite gets where it is.  Lists are fetched where they must be.
+ */
+char *debian_newest(const char *word, const char *arch, const char *flavour, const char **suite,
+		    GError **err);
+/* The newest version in @list (of apt_list()) that has all of its packages, @rc: a candidate; NULL: none */
+char *debian_newest_of(const GPtrArray *list, bool rc, const char *flavour);
+
 #endif /* MMGATE_DEBIAN_H */

@@ -102,6 +102,7 @@ void kernel_free(struct kernel *k)
 	g_ptr_array_unref(k->packages);
 	g_free(k->sha256);
 	g_free(k->role);
+	g_free(k->suite);
 	g_free(k);
 }
 
@@ -898,9 +899,6 @@ static bool fill_debian(const char *dir, void *data, GError **err)
 	return ok;
 }
 
-/* Only the flavour asked for; debug and unsigned packages have one more word in their names */
-#define KERNEL_PACKAGES "^linux-(image|binary|modules|base)-[0-9][0-9a-z.+~]*(-[0-9]+)?-%s$"
-
 static void no_such_version(const struct debian *d, const GPtrArray *list, GError **err)
 {
 	GPtrArray *have = g_ptr_array_new_with_free_func(g_free);
@@ -1146,6 +1144,7 @@ static bool resolve_debian(const struct cli *cli, struct kernel *k, GError **err
 	const char *name = cli->arch ? cli->arch : kernel_host_arch();
 	char **f = g_strsplit(k->spec + strlen("debian:"), "@", 2), *dir, *flavour = NULL;
 	struct wanted w = { .spec = k->spec, .arch = arch_find(name) };
+	char *newest = NULL;
 	bool ok = false;
 
 	if (f[0]) {
@@ -1155,12 +1154,25 @@ static bool resolve_debian(const struct cli *cli, struct kernel *k, GError **err
 		if (flavour)
 			*flavour++ = '\0';
 	}
-	if (!w.version || !isdigit((unsigned char)*w.version) ||
+	if (w.version && debian_is_moving(w.version) && !w.suite && !flavour && w.arch) {
+		w.flavour = flavour_name(w.arch, NULL);
+		if (!cli->offline)
+			newest = debian_newest(w.version, w.arch->deb, w.flavour, &w.suite, err);
+		if (newest)
+			w.version = newest;
+		if (newest || cli->offline) {
+			k->suite = g_strdup(w.suite);
+			dir = debian_dir(cli, &w, err);
+			ok = dir && load_settled(cli, k, dir, err);
+			g_free(dir);
+		}
+		g_free(w.flavour);
+	} else if (!w.version || !isdigit((unsigned char)*w.version) ||
 	    strspn(w.version, "abcdefghijklmnopqrstuvwxyz0123456789.+~-_") != strlen(w.version) ||
 	    (flavour && (!*flavour || strspn(flavour, "abcdefghijklmnopqrstuvwxyz0123456789") !=
 			 strlen(flavour)))) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
-			      "--kernel %s: give a version, such as debian:6.12 or debian:6.12.117-1~deb12u1, after a / a flavour (16k, cloud), and after an @ another suite",
+			      "--kernel %s: give a version, such as debian:6.12 or debian:6.12.117-1~deb12u1, or latest, stable or rc; after a version, after a / a flavour (16k, cloud), and after an @ another suite",
 			      k->spec);
 	} else if (!w.arch) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
@@ -1173,6 +1185,7 @@ static bool resolve_debian(const struct cli *cli, struct kernel *k, GError **err
 		g_free(dir);
 		g_free(w.flavour);
 	}
+	g_free(newest);
 	g_strfreev(f);
 	return ok;
 }

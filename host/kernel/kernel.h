@@ -35,6 +35,7 @@ struct kernel {
 	GPtrArray *packages;
 	char *sha256;
 	char *role;			/* NULL, "base", "patched", "mutant" */
+	char *suite;			/* Debian suite that debian:latest, stable or rc led to, or NULL */
 	bool host;
 };
 

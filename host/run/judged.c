@@ -115,6 +115,17 @@ char *judged_key(const struct judged_keys *keys, const char *sha256, const GPtrA
 	return g_compute_checksum_for_string(G_CHECKSUM_SHA256, s->str, s->len);
 }
 
+char *judged_boot_key(const struct judged_keys *keys, const char *sha256, const struct boot_plan *bp,
+		      const char *how)
+{
+	g_autoptr(GString) s = g_string_new(keys->common);
+
+	g_string_append_printf(s, "\n%s\n%s\n", sha256, how);
+	if (!sha256 || !add_boot(keys, s, bp))
+		return NULL;
+	return g_compute_checksum_for_string(G_CHECKSUM_SHA256, s->str, s->len);
+}
+
 static char *judged_path(const char *key)
 {
 	g_autofree char *file = g_strconcat(key, ".json", NULL);

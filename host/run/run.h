@@ -19,6 +19,7 @@
  * @kernels:	struct kernel *
  * @tests:	globs, empty for all that fit
  * @machines:	names, empty for those the tests ask for
+ * @plan:	what plan_make() gave, in place of @tests and @machines, or NULL
  * @repeat:	runs; kernels alternate within each
  * @one_seed:	the same seed in every run; else each draws from the one after
  * @quiet:	no text on stdout
@@ -30,6 +31,7 @@ struct suite {
 	GPtrArray *kernels;
 	GPtrArray *tests;
 	GPtrArray *machines;
+	GPtrArray *plan;
 	int repeat;
 	bool one_seed;
 	const char *verb;
@@ -56,6 +58,8 @@ bool results_save(json_t *run, const char *dir, GError **err);
 json_t *run_new(const struct cli *cli, const char *verb, const GPtrArray *kernels);
 /* Which accelerator its VMs used (the first one's word) */
 void run_set_accel(json_t *run, const struct accel *a);
+/* A kernel as run.json has it */
+json_t *run_kernel_json(const struct kernel *k);
 /* Add a case result that no VM gave */
 void run_add_case(json_t *run, const char *name, int kernel, int boot, const char *machine,
 		  int repeat, const char *result, const char *reason);
@@ -150,6 +154,9 @@ void judged_keys_free(struct judged_keys *keys);
  */
 char *judged_key(const struct judged_keys *keys, const char *sha256, const GPtrArray *tests,
 		 const GPtrArray *machines, const char *how);
+/* The same for one boot of a plan; NULL where a file of the machine is missing */
+char *judged_boot_key(const struct judged_keys *keys, const char *sha256, const struct boot_plan *bp,
+		      const char *how);
 /* What was kept under @key in the cache (mutants/judged), NULL where nothing was */
 json_t *judged_load(const char *key);
 /* Keep @what under @key, with the time as "judged"; trouble is only said */

@@ -90,7 +90,7 @@ static void set_str(json_t *o, const char *key, const char *value)
 	json_object_set_new(o, key, value ? json_string(value) : json_null());
 }
 
-static json_t *kernel_json(const struct kernel *k)
+json_t *run_kernel_json(const struct kernel *k)
 {
 	json_t *o = json_object();
 
@@ -131,7 +131,7 @@ json_t *run_new(const struct cli *cli, const char *verb, const GPtrArray *kernel
 						      strings(cli->tests), "machines",
 						      strings(cli->machines)));
 	for (i = 0; i < kernels->len; i++)
-		json_array_append_new(list, kernel_json(kernels->pdata[i]));
+		json_array_append_new(list, run_kernel_json(kernels->pdata[i]));
 	json_object_set_new(run, "kernels", list);
 	json_object_set_new(run, "boots", json_array());
 	json_object_set_new(run, "cases", json_array());
@@ -776,7 +776,7 @@ json_t *suite_run(const struct suite *s, char **dir, GError **err)
 	r.accels = g_ptr_array_new_with_free_func(accel_unref);
 	if (!catalog)
 		goto out;
-	r.plan = plan_make(catalog, s->tests, s->machines, err);
+	r.plan = s->plan ? g_ptr_array_ref(s->plan) : plan_make(catalog, s->tests, s->machines, err);
 	if (!r.plan || !get_ready(&r, err))
 		goto out;
 	r.dir = s->out ? g_strdup(s->out) : results_make_dir(s->cli, err);

@@ -393,6 +393,6 @@ bool kernel_find_ksrc(const struct cli *cli, struct kernel *k, GError **err)
 	if (k->ksrc)
 		return true;
 	at = g_str_has_prefix(k->spec, "debian:") ? strchr(k->spec, '@') : NULL;
-	k->ksrc = ksrc_fetch(cli, k->version, at ? at + 1 : NULL, false, &k->ksrc_name, err);
+	k->ksrc = ksrc_fetch(cli, k->version, k->suite ? k->suite : at ? at + 1 : NULL, false, &k->ksrc_name, err);
 	return k->ksrc;
 }

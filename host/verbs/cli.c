@@ -47,7 +47,7 @@ static const struct verb {
 	  "one step for `git bisect run` (0 good, 1 bad, 125 skip, 129 usage)" },
 	{ "report", REPORT, verb_report, "DIR", "reports from an earlier run's results" },
 	{ "shell", SHELL, verb_shell, "[-- COMMAND...]", "boot the same VM with a shell, for a person" },
-	{ "list", LIST, verb_list, "[tests|machines|gates|mutants]",
+	{ "list", LIST, verb_list, "[tests|machines|gates|mutants|kernels]",
 	  "what there is, each with its one-line description" },
 	{ "doctor", DOCTOR, verb_doctor, "", "what this host has and lacks, and what to do about it" },
 	{ "build", BUILD, verb_build, "", "a kernel from a tree or packaged source" },

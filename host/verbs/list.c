@@ -78,6 +78,8 @@ static json_t *list_confs(const char *kind, GError **err)
 
 		if (g_key_file_load_from_file(kf, path, G_KEY_FILE_NONE, &e)) {
 			about = g_key_file_get_string(kf, group, "about", NULL);
+			if (!about)
+				about = g_key_file_get_string(kf, group, "why", NULL);
 			*strstr(names->pdata[i], ".conf") = '\0';
 			json_array_append_new(a, json_pack("{s:s, s:s}", "name", names->pdata[i], "about",
 							   about ?: ""));
@@ -128,7 +130,7 @@ static void print_list(const char *kind, const json_t *list)
 
 int verb_list(struct cli *cli, GError **err)
 {
-	static const char *const kinds[] = { "tests", "machines", "gates", "mutants" };
+	static const char *const kinds[] = { "tests", "machines", "gates", "mutants", "kernels" };
 	const char *only = cli->args->len ? cli->args->pdata[0] : NULL;
 	json_t *all = json_object(), *one;
 	bool hit = false;
@@ -146,7 +148,7 @@ int verb_list(struct cli *cli, GError **err)
 		json_object_set_new(all, kinds[i], one);
 	}
 	if (!hit) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "list '%s': it is tests, machines, gates or mutants", only);
+		mmg_set_error(err, MMG_EXIT_USAGE, "list '%s': it is tests, machines, gates, mutants or kernels", only);
 		return MMG_EXIT_USAGE;
 	}
 	if (cli->json) {

@@ -40,6 +40,7 @@ struct cli {
 	char *base, *patched, *series;	/* gate */
 	GPtrArray *config;		/* --config FRAGMENT: build */
 	bool flaky;			/* history --flaky */
+	char *shard;			/* --shard I/N: matrix */
 	bool empty_cache;		/* doctor --empty-cache */
 };
 
@@ -59,6 +60,9 @@ int verb_build(struct cli *cli, GError **err);
 int verb_history(struct cli *cli, GError **err);
 int verb_export(struct cli *cli, GError **err);
 int verb_restore(struct cli *cli, GError **err);
+int verb_matrix(struct cli *cli, GError **err);
+int verb_merge(struct cli *cli, GError **err);
+int verb_drift(struct cli *cli, GError **err);
 
 struct cli *cli_new(void);
 void cli_free(struct cli *cli);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/debian/apt.c host/base/*.c
+// unit-sources: host/debian/apt.c host/debian/newest.c host/base/*.c
 /*
  * Which of Debian's packages make the kernel asked for; and a private apt
  * state, with programs in PATH that stand for apt's.
@@ -96,6 +96,32 @@ static void add(GPtrArray *list, const char *name, const char *version, guint64 
 	p->version = (char *)version;
 	p->size = size;
 	g_ptr_array_add(list, p);
+}
+
+/* The newest of all by what it is: a candidate is no release, and one without its modules is none at all */
+static void test_newest(void **state)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+	char *v;
+
+	(void)state;
+	add(list, "linux-image-6.12.117+deb12-amd64", "6.12.117-1~deb12u1", 80 << 20);
+	add(list, "linux-image-7.3.4+deb13-amd64", "7.3.4-1~bpo13+1", 2000);
+	add(list, "linux-image-7.3~rc7-amd64", "7.3~rc7-1~exp1", 80 << 20);
+	v = debian_newest_of(list, false, "amd64");
+	assert_string_equal(v, "6.12.117-1~deb12u1");
+	g_free(v);
+	v = debian_newest_of(list, true, "amd64");
+	assert_string_equal(v, "7.3~rc7-1~exp1");
+	g_free(v);
+	add(list, "linux-binary-7.3.4+deb13-amd64", "7.3.4-1~bpo13+1", 20 << 20);
+	add(list, "linux-modules-7.3.4+deb13-amd64", "7.3.4-1~bpo13+1", 20 << 20);
+	v = debian_newest_of(list, false, "amd64");
+	assert_string_equal(v, "7.3.4-1~bpo13+1");
+	g_free(v);
+	assert_true(debian_is_moving("latest") && debian_is_moving("rc"));
+	assert_false(debian_is_moving("7.3"));
+	g_ptr_array_unref(list);
 }
 
 /* What is chosen for @want: "version package package...", or "none" */
@@ -342,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_version_order),
 		cmocka_unit_test(test_fits),
 		cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_newest),
 		cmocka_unit_test(test_private),
 		cmocka_unit_test(test_network_gone),
 		cmocka_unit_test(test_list_and_download),

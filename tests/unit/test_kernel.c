@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/kernel/kernel.c host/source/ksrc.c host/kernel/image.c host/debian/apt.c host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/*.c
+// unit-sources: host/kernel/kernel.c host/source/ksrc.c host/kernel/image.c host/debian/apt.c host/debian/newest.c host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/*.c
 /*
  * What --kernel SPEC means: images, folders, trees and packages.
  */

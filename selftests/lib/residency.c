@@ -246,3 +246,16 @@ void swap_require(u64 bytes)
 	if (switched_on(DEMOTION))
 		mmg_skip("reclaim demotes to another memory tier: echo 0 > %s", DEMOTION);
 }
+
+bool swap_writes_later(void)
+{
+	char *text = mmg_read_file("/proc/swaps", NULL), *line;
+	bool later = false;
+
+	for (line = text; line && (line = strchr(line, '\n')); ) {
+		line++;
+		later |= *line && strncmp(line, "/dev/zram", strlen("/dev/zram"));
+	}
+	free(text);
+	return later;
+}

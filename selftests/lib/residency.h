@@ -56,5 +56,7 @@ u64 swap_free_bytes(void);
  * evicted pages in memory, or where demotion moves them to another tier.
  */
 void swap_require(u64 bytes);
+/* Is a swap device in use that writes in the background, so not zram? */
+bool swap_writes_later(void);
 
 #endif /* MMGATE_RESIDENCY_H */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds build/mmgate and the suite's unit tests; the selftests have their own Makefile.
 B ?= build
-PKGS := glib-2.0 gio-unix-2.0 libarchive libkmod jansson sqlite3 libxml-2.0
+PKGS := glib-2.0 gio-unix-2.0 libarchive libkmod jansson sqlite3 libxml-2.0 gmime-3.0
 CFLAGS ?= -O2 -g
 # The vendor of a package may want -Werror off: make WERROR=
 WERROR ?=

@@ -45,7 +45,7 @@ missing() {
 		have "$c" || PATH=$PATH:/usr/sbin:/sbin have "$c" || printf '%s ' "$c"
 	done
 	if have pkg-config; then
-		for l in glib-2.0 gio-unix-2.0 libarchive libkmod jansson sqlite3 libxml-2.0; do
+		for l in glib-2.0 gio-unix-2.0 libarchive libkmod jansson sqlite3 libxml-2.0 gmime-3.0; do
 			pkg-config --exists "$l" || printf '%s ' "$l"
 		done
 	fi

@@ -222,6 +222,27 @@ bool history_add(json_t *run, GError **err)
 	return ok;
 }
 
+double history_seconds(const char *glob)
+{
+	static const char sql[] =
+		"SELECT AVG (s) FROM (SELECT SUM (duration) AS s FROM result"
+		" WHERE name GLOB ?1 OR name GLOB ?1 || '/*'"
+		" GROUP BY run, kernel, repeat, machine ORDER BY run DESC LIMIT 50)";
+	g_autofree char *path = mmg_cache_path("history.sqlite", NULL);
+	sqlite3_stmt *s = NULL;
+	sqlite3 *db = NULL;
+	double seconds = -1;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+	    sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK &&
+	    sqlite3_bind_text(s, 1, glob, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW &&
+	    sqlite3_column_type(s, 0) != SQLITE_NULL)
+		seconds = sqlite3_column_double(s, 0);
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+	return seconds;
+}
+
 /* A line of the record: a case on a machine and a kernel, over all runs */
 struct record {
 	char *name, *machine, *kernel, *label;

@@ -81,6 +81,11 @@ json_t *splat_scan(const char *console, gsize len);
 bool known_apply(json_t *run, GError **err);
 /* Put the run into the history database; false with *@err (a warning for the caller, no failure) */
 bool history_add(json_t *run, GError **err);
+/*
+ * What one run of all cases of @glob on one machine takes in seconds, averaged over the last runs
+ * that are kept; negative where none is
+ */
+double history_seconds(const char *glob);
 
 /* ---- verdict.c: numbers and words ---- */
 

@@ -293,7 +293,14 @@ enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, 
 				       j->base.broken, j->patched.broken);
 		return VERDICT_BROKEN;
 	}
-	if (fixes.all == fixes.n[CHANGE_SKIPPED] + fixes.n[CHANGE_ABSENT]) {
+	/* nothing is claimed to be fixed: something has to have run all the same */
+	if (!fixes.all && claimed.all == claimed.n[CHANGE_SKIPPED] + claimed.n[CHANGE_ABSENT]) {
+		j = claimed.first[CHANGE_SKIPPED];
+		*why = g_strdup_printf("none of the chosen cases ran on both kernels%s%s",
+				       j ? ", skipped: " : "", j ? j->name : "");
+		return VERDICT_BROKEN;
+	}
+	if (fixes.all && fixes.all == fixes.n[CHANGE_SKIPPED] + fixes.n[CHANGE_ABSENT]) {
 		j = fixes.first[CHANGE_SKIPPED];
 		*why = g_strdup_printf("none of the cases that the series should fix ran on both "
 				       "kernels%s%s", j ? ", skipped: " : "", j ? j->name : "");
@@ -325,8 +332,9 @@ enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, 
 		*why = say(j, fixes.n[CHANGE_STILL_PASSING], "passes without the series already");
 		return VERDICT_NOT_REPRODUCED;
 	}
-	*why = g_strdup_printf("%u case%s fixed, %u unchanged, none worse", fixes.n[CHANGE_FIXED],
-			       fixes.n[CHANGE_FIXED] == 1 ? "" : "s",
+	*why = g_strdup_printf("%u case%s fixed, %u unchanged, none worse",
+			       (fixes.all ? fixes : all).n[CHANGE_FIXED],
+			       (fixes.all ? fixes : all).n[CHANGE_FIXED] == 1 ? "" : "s",
 			       all.n[CHANGE_STILL_PASSING] + all.n[CHANGE_STILL_FAILING]);
 	return VERDICT_PASS;
 }

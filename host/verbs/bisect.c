@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The verb bisect: one step of git bisect run.  It speaks git's language: 0 for
+ * The verb bisect.  With --good and --bad it does the whole bisection
+ * (bisect_whole.c), else one step of git bisect run.  Then it speaks git's language: 0 for
  * good, 1 for bad, 125 for "cannot tell, try another commit".
  */
 #include <math.h>
@@ -10,9 +11,9 @@
 #include "source/git.h"
 #include "verbs/verbs.h"
 
-#define BISECT_GOOD	0
-#define BISECT_BAD	1
-#define BISECT_SKIP	125
+#define STEP_GOOD	0
+#define STEP_BAD	1
+#define STEP_SKIP	125
 
 static int num(const json_t *o, const char *key)
 {
@@ -35,7 +36,7 @@ static int say(int status, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
 
 static int say(int status, const char *fmt, ...)
 {
-	const char *word = status == BISECT_GOOD ? "good" : status == BISECT_BAD ? "bad" :
+	const char *word = status == STEP_GOOD ? "good" : status == STEP_BAD ? "bad" :
 			   "cannot tell";
 	g_autofree char *why = NULL;
 	va_list ap;
@@ -74,16 +75,16 @@ static int judge(const char *commit, json_t *run, int repeat)
 		unsigned int n = fail->t.fail + fail->t.pass;
 
 		clopper_pearson(fail->t.fail, n, 0.05, &lo, &hi);
-		return say(BISECT_BAD, "%s: %s on %s fails %u of %u (95 %%: %.0f to %.0f %% of runs): %s",
+		return say(STEP_BAD, "%s: %s on %s fails %u of %u (95 %%: %.0f to %.0f %% of runs): %s",
 			   commit, fail->name, fail->machine, fail->t.fail, n, 100 * lo, 100 * hi,
 			   fail->reason ? fail->reason : "");
 	}
 	if (broken)
-		return say(BISECT_SKIP, "%s: %s on %s is broken: %s", commit, broken->name,
+		return say(STEP_SKIP, "%s: %s on %s is broken: %s", commit, broken->name,
 			   broken->machine, broken->reason ? broken->reason : "");
 	if (!ran)
-		return say(BISECT_SKIP, "%s: nothing ran, all was skipped", commit);
-	return say(BISECT_GOOD, "%s: %u results, none failed; a fault that shows in more than %.0f %% of "
+		return say(STEP_SKIP, "%s: nothing ran, all was skipped", commit);
+	return say(STEP_GOOD, "%s: %u results, none failed; a fault that shows in more than %.0f %% of "
 		   "runs would have been seen (95 %%)", commit, ran,
 		   100 * (1 - pow(0.05, 1.0 / repeat)));
 }
@@ -99,12 +100,12 @@ static int test_tree(struct cli *cli, struct source *src, GError **err)
 	struct build_result *b = kernel_build(&spec, err);
 	struct kernel *k = b ? kernel_from_build(cli, src, b, commit, NULL, err) : NULL;
 	g_autofree char *dir = NULL;
-	int status = BISECT_SKIP;
+	int status = STEP_SKIP;
 	json_t *run = NULL;
 
 	build_result_free(b);
 	if (!k)
-		return BISECT_SKIP;
+		return STEP_SKIP;
 	g_ptr_array_add(kernels, k);
 	run = suite_run(&s, &dir, err);
 	if (run && num(run, "exit") == MMG_EXIT_INTERRUPTED)
@@ -132,12 +133,17 @@ int verb_bisect(struct cli *cli, GError **err)
 	src = source_from_cli(cli, NULL, err);
 	if (!src)
 		return MMG_EXIT_USAGE;
+	if (cli->good->len || cli->bad) {
+		status = bisect_whole(cli, src, err);
+		source_free(src);
+		return status;
+	}
 	if (cli->dry_run) {
 		g_autofree char *commit = commit_of(src->tree);
 
 		source_free(src);
 		/* 0 would be an answer to git bisect run */
-		return say(BISECT_SKIP, "%s would be built and tested", commit);
+		return say(STEP_SKIP, "%s would be built and tested", commit);
 	}
 	status = test_tree(cli, src, &e);
 	source_free(src);
@@ -148,5 +154,5 @@ int verb_bisect(struct cli *cli, GError **err)
 		g_propagate_error(err, g_steal_pointer(&e));
 		return (*err)->code;
 	}
-	return say(BISECT_SKIP, "%s", e->message);
+	return say(STEP_SKIP, "%s", e->message);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "verbs/choose.h"
 #include "verbs/verbs.h"
 
 /* ---- what a run says about each case ---- */
@@ -260,11 +261,13 @@ struct gate_metric {
  * @tests:	globs of what is run
  * @undo:	edits that take the fix out of a tree that has it
  * @repeat:	least number of runs
+ * @automatic:	no file: tests and machines are chosen by what the series touches
  */
 struct gate {
 	char *name, *about, *kernels, *arch;
 	GPtrArray *fixes, *keeps, *tests, *machines, *metrics, *undo;
 	int repeat;
+	bool automatic;
 };
 
 static void metric_free(gpointer p)
@@ -363,6 +366,31 @@ static bool gate_read(GKeyFile *kf, const char *path, struct gate *g, GError **e
 	return edit_read_groups(kf, path, g->undo, err);
 }
 
+static struct gate *gate_new(const char *name)
+{
+	struct gate *g = g_new0(struct gate, 1);
+
+	g->name = g_path_get_basename(name);
+	g->fixes = g_ptr_array_new_with_free_func(g_free);
+	g->keeps = g_ptr_array_new_with_free_func(g_free);
+	g->tests = g_ptr_array_new_with_free_func(g_free);
+	g->machines = g_ptr_array_new_with_free_func(g_free);
+	g->metrics = g_ptr_array_new_with_free_func(metric_free);
+	g->undo = g_ptr_array_new_with_free_func((GDestroyNotify)edit_free);
+	return g;
+}
+
+/* A gate without a file: nothing may get worse; its tests are chosen once the series is applied */
+static struct gate *gate_automatic(void)
+{
+	struct gate *g = gate_new("series");
+
+	g->about = g_strdup("what the series touches works as before, or better");
+	g->automatic = true;
+	g->repeat = 3;
+	return g;
+}
+
 /* "NAME" of configs/gates, or a file */
 static struct gate *gate_load(const char *name, GError **err)
 {
@@ -378,16 +406,9 @@ static struct gate *gate_load(const char *name, GError **err)
 			      "there is", name, path, e->message);
 		return NULL;
 	}
-	g = g_new0(struct gate, 1);
-	g->name = g_path_get_basename(name);
+	g = gate_new(name);
 	if (g_str_has_suffix(g->name, ".conf"))
 		g->name[strlen(g->name) - 5] = '\0';
-	g->fixes = g_ptr_array_new_with_free_func(g_free);
-	g->keeps = g_ptr_array_new_with_free_func(g_free);
-	g->tests = g_ptr_array_new_with_free_func(g_free);
-	g->machines = g_ptr_array_new_with_free_func(g_free);
-	g->metrics = g_ptr_array_new_with_free_func(metric_free);
-	g->undo = g_ptr_array_new_with_free_func((GDestroyNotify)edit_free);
 	if (gate_read(kf, path, g, err))
 		return g;
 	gate_free(g);
@@ -487,8 +508,31 @@ static struct kernel *build_side(const struct cli *cli, const struct source *src
 	return k;
 }
 
+/* The tests and machines of an automatic gate; what the user names goes before */
+static bool choose_tests(const struct cli *cli, struct gate *g, const struct source *src, const struct side *base,
+			 const struct side *patched, GError **err)
+{
+	struct choice *c = choose_for_change(src, base->overlay, patched->overlay,
+					     cli->repeat ?: MAX(g->repeat, 1), cli->budget, cli->quiet, err);
+
+	if (!c)
+		return false;
+	for (guint i = 0; i < c->tests->len; i++) {
+		const struct chosen_test *t = c->tests->pdata[i];
+
+		if (!t->kept)
+			continue;
+		g_ptr_array_add(g->tests, g_strdup(t->glob));
+		g_ptr_array_add(g->keeps, g_strdup(t->glob));
+	}
+	for (guint i = 0; i < c->machines->len; i++)
+		g_ptr_array_add(g->machines, g_strdup(c->machines->pdata[i]));
+	choice_free(c);
+	return true;
+}
+
 /* Build base and patched from the source that @cli names; none for a dry run */
-static GPtrArray *kernels_from_source(const struct cli *cli, const struct gate *g, const char *word,
+static GPtrArray *kernels_from_source(const struct cli *cli, struct gate *g, const char *word,
 				      struct side *base, struct side *patched, GError **err)
 {
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new_with_free_func(kernel_unref);
@@ -502,6 +546,7 @@ static GPtrArray *kernels_from_source(const struct cli *cli, const struct gate *
 	ok = cli->base || cli->patched || cli->series ?
 	     sides_from_refs(cli, src, base, patched, err) :
 	     sides_by_undo(g, src, base, patched, err);
+	ok = ok && (!g->automatic || choose_tests(cli, g, src, base, patched, err));
 	/* the patched one first: it is most likely there already */
 	for (int i = 1; ok && i >= 0 && !cli->dry_run; i--) {
 		struct kernel *k = build_side(cli, src, i ? patched : base, i ? "patched" : "base", err);
@@ -905,7 +950,7 @@ static int run_gate(struct cli *cli, const struct gate *g, const GPtrArray *kern
 	return status;
 }
 
-int verb_gate(struct cli *cli, GError **err)
+int gate_run(struct cli *cli, GError **err)
 {
 	struct side base = { 0 }, patched = { 0 };
 	GPtrArray *kernels = NULL;
@@ -913,12 +958,13 @@ int verb_gate(struct cli *cli, GError **err)
 	const char *source = NULL;
 	struct gate *g;
 
-	if (!cli->args->len || cli->args->len > 2) {
+	if ((!cli->args->len && !cli->series && !(cli->base && cli->patched)) || cli->args->len > 2) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "gate takes a gate's name, and perhaps a source such "
-			      "as debian-source:6.12; ./run.sh list gates shows the names");
+			      "as debian-source:6.12; ./run.sh list gates shows the names; without a name, "
+			      "--series FILE or --base REF --patched REF chooses the tests");
 		return MMG_EXIT_USAGE;
 	}
-	g = gate_load(cli->args->pdata[0], err);
+	g = cli->args->len ? gate_load(cli->args->pdata[0], err) : gate_automatic();
 	if (!g)
 		return MMG_EXIT_USAGE;
 	if (cli->args->len > 1)
@@ -948,4 +994,9 @@ int verb_gate(struct cli *cli, GError **err)
 	side_clear(&patched);
 	gate_free(g);
 	return status;
+}
+
+int verb_gate(struct cli *cli, GError **err)
+{
+	return gate_run(cli, err);
 }

@@ -10,7 +10,9 @@
 /* git bisect run takes 2 to 127 for bad: 129 and above stop it */
 static int bisect_status(const struct cli *cli, int status)
 {
-	if (cli->verb && !strcmp(cli->verb, "bisect") && status == MMG_EXIT_USAGE)
+	bool step = cli->verb && !strcmp(cli->verb, "bisect") && !cli->good->len && !cli->bad;
+
+	if (step && status == MMG_EXIT_USAGE)
 		return 129;
 	return status;
 }

@@ -38,6 +38,12 @@ struct cli {
 
 	char *tree;			/* --tree: gate, build, bisect, export */
 	char *base, *patched, *series;	/* gate */
+	GPtrArray *good;		/* --good: bisect */
+	char *bad;			/* --bad: bisect */
+	int confidence, rate;		/* bisect, in percent; 0: the default */
+	bool once;			/* watch: what is there now, then end */
+	char *tester;			/* --from: who answers, "Name <address>" */
+	int budget;			/* --budget: gate without a name, minutes; 0: no bound */
 	GPtrArray *config;		/* --config FRAGMENT: build */
 	bool flaky;			/* history --flaky */
 	char *shard;			/* --shard I/N: matrix */
@@ -52,6 +58,9 @@ int verb_gate(struct cli *cli, GError **err);
 int verb_mutants(struct cli *cli, GError **err);
 int verb_bench(struct cli *cli, GError **err);
 int verb_bisect(struct cli *cli, GError **err);
+int verb_watch(struct cli *cli, GError **err);
+/* bisect_whole.c: the whole bisection on @src, where --good and --bad are given */
+int bisect_whole(struct cli *cli, struct source *src, GError **err);
 int verb_report(struct cli *cli, GError **err);
 int verb_shell(struct cli *cli, GError **err);
 int verb_list(struct cli *cli, GError **err);
@@ -84,6 +93,8 @@ int run_reports(const struct cli *cli, json_t *run, const char *dir, GError **er
 
 /* ---- gate.c: what a run says about each case ---- */
 
+/* The gate that @cli asks for, from its files to its results; exit status, with *@err where it has none */
+int gate_run(struct cli *cli, GError **err);
 /* The base and the patched kernel of gate @name, built or from the cache; NULL with *@err */
 GPtrArray *gate_kernels(const struct cli *cli, const char *name, GError **err);
 

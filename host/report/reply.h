@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef MMGATE_REPLY_H
+#define MMGATE_REPLY_H
+
+#include "source/mailbox.h"
+
+/**
+ * struct reply - what is answered to a series
+ * @to:		the mail that is answered
+ * @run:	run.json of its gate, or NULL where it was not judged
+ * @refused:	why it was not, or NULL
+ * @tester:	"Name <address>" for Tested-by and From, or NULL: neither is written
+ * @commands:	how to see it again, one command a line
+ */
+struct reply {
+	const struct letter *to;
+	json_t *run;
+	const char *refused, *tester, *commands;
+};
+
+/*
+ * The body of the reply: at most 72 columns, the verdict in the first three lines, base and
+ * patched in one table, bounds, environment, commands.  "Tested-by:" only where every case
+ * that failed on base is fixed and none is worse.  g_free() it.
+ */
+char *reply_body(const struct reply *r);
+/* Write the whole mail to @path: RFC 5322 with In-Reply-To and References; nothing is sent */
+bool reply_write(const struct reply *r, const char *path, GError **err);
+
+#endif /* MMGATE_REPLY_H */

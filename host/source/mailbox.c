@@ -186,7 +186,6 @@ static bool take_file(GPtrArray *letters, GHashTable *seen, guint *odd, const ch
 {
 	g_autoptr(GMappedFile) map = NULL;
 	g_autoptr(GError) e = NULL;
-	g_autofree char *from = NULL;
 	const char *p, *end, *next;
 	struct stat st;
 	bool ok = true;

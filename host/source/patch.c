@@ -235,7 +235,7 @@ static bool git_block(struct reader *r, const char *rest, GPtrArray *changes, GE
 		}
 		if (g_str_has_prefix(line, "--- ") && next_starts(r, "+++ ")) {
 			if (c->plain) {
-				g_autofree char *next = next_line(r);
+				g_free(next_line(r));
 			} else {
 				plain_header(r, line, c);
 			}

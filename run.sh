@@ -2,16 +2,35 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The front door: finds or gets what is needed, builds build/mmgate, hands over to it.
 set -u
+# Nothing that the caller exported for another make, kernel or git has an effect here
+for word in $(env | sed -nE 's/^((GIT|KBUILD|KCONFIG)_[A-Za-z0-9_]*)=.*/\1/p') MAKEFLAGS MFLAGS MAKEOVERRIDES MAKEFILES \
+	MAKELEVEL GNUMAKEFLAGS TARGETS OUTPUT KSRC O B V W C M ARCH SUBARCH CROSS_COMPILE LLVM SANITIZE WERROR CDPATH ENV \
+	BASH_ENV POSIXLY_CORRECT LD AR; do
+	unset "$word"
+done
 root=$(cd "$(dirname "$(readlink -f "$0")")" && pwd) || exit 3
 yes=
 quiet=
+verb=
+value=
+# The verb is the first word that is neither an option nor the value of one
 for word in "$@"; do
+	if [ -n "$value" ]; then
+		value=
+		continue
+	fi
 	case $word in
 	--) break ;;
 	-y | --yes) yes=1 ;;
 	-q | --quiet) quiet=1 ;;
+	--once | --json | --junit | --tap | --html | --kcidb | --offline | --strict | --no-history | --destructive | --flaky | \
+		--empty-cache | --dry-run | --verbose | --help | --version | --*=*) ;;
+	--*) value=1 ;;
+	-*) ;;
+	*) [ -n "$verb" ] || verb=$word ;;
 	esac
 done
+verb=${verb:-run}
 
 broken() {
 	echo "mmgate: $*" >&2
@@ -97,20 +116,31 @@ install_missing() {
 	lacks=$(missing "${1-}")
 }
 
-verb=run
-case ${1-} in
-[a-z]*) verb=$1 ;;
-esac
 install_missing "$verb"
-mkdir -p "$root/build" 2>/dev/null || broken "cannot make $root/build: is the checkout writable?"
 # one build at a time in a checkout; it says nothing when there is nothing to do
-log=$root/build/make.log
-if ! flock "$root/build/.lock" make -s -C "$root" -j"$(nproc)" build/mmgate >"$log" 2>&1; then
+build=$root/build
+if ! { mkdir -p "$build" && : >>"$build/.lock"; } 2>/dev/null; then
+	# somebody else's checkout, or one that is read-only: the program is built in the cache, by the checkout's name
+	build=${XDG_CACHE_HOME:-${HOME:-/tmp/mmgate-$(id -u)}/.cache}/mmgate/host/$(echo "$root" | cksum | tr ' ' -)
+	mkdir -p "$build" 2>/dev/null || broken "neither $root/build nor $build can be written to"
+	export MMGATE_ROOT="$root"
+fi
+log=$build/make.log
+if ! flock "$build/.lock" make -s -C "$root" B="$build" -j"$(nproc)" "$build/mmgate" >"$log" 2>&1; then
 	cat "$log" >&2
-	broken "building build/mmgate failed: its output is above"
+	broken "building $build/mmgate failed: its output is above"
 fi
 if [ "$verb" = check ]; then
-	shift
+	# the words without the verb
+	first=1
+	for word in "$@"; do
+		shift
+		if [ "$word" = check ] && [ -n "$first" ]; then
+			first=
+		else
+			set -- "$@" "$word"
+		fi
+	done
 	exec "$root/tests/check" "$@"
 fi
-exec "$root/build/mmgate" "$@"
+exec "$build/mmgate" "$@"

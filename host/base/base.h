@@ -50,6 +50,15 @@ char *mmg_sha256_file(const char *path, GError **err);
 bool mmg_write_atomic(const char *path, const char *data, gssize len, GError **err);
 /* Take the lock named @key of the cache, waiting and saying so; fd to close, -1 with *@err */
 int mmg_lock(const char *key, GError **err);
+/* The word of @known (NULL-terminated) that @word was probably meant to be, or NULL */
+const char *mmg_nearest(const char *word, const char *const *known);
+/* " (did you mean 'X'?)", or "" where nothing is near; g_free() it */
+char *mmg_did_you_mean(const char *word, const char *const *known);
+/*
+ * Read a key file; lists in it are separated by ';'.  A group or key that is there twice, and what is not a
+ * regular file, is an error.  g_key_file_unref() it; NULL with *@err (usage).
+ */
+GKeyFile *conf_load(const char *path, GError **err);
 /* Valid UTF-8 without control characters (tab kept), at most @max bytes, g_free() it */
 char *mmg_clean(const char *s, gssize len, gsize max);
 /* True where @glob matches the whole of @name or a leading part of it that ends at a '/' */

@@ -409,6 +409,12 @@ static bool work_lock(struct work *w, GError **err)
 	g_autofree char *hash = g_path_get_basename(w->dir);
 	g_autofree char *lock = g_strdup_printf("build-%s", hash);
 
+	/* the kernel's Makefile refuses spaces and colons itself; the others would be taken for syntax */
+	if (strpbrk(w->dir, " \t\n:#%$'\"`\\;&|<>()*?[]{}")) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "kernels are built in the cache, and make cannot work in "
+			      "%s: set XDG_CACHE_HOME to a folder with a plain name", w->dir);
+		return false;
+	}
 	w->lock = mmg_lock(lock, err);
 	return w->lock >= 0 && mmg_mkdirs(w->src, err);
 }
@@ -603,9 +609,10 @@ static bool have_tools(GError **err)
 	return false;
 }
 
-static bool make(const struct work *w, const char *obj, const char *arch, const char *what,
+static bool make(const struct work *w, const char *obj, const struct build_spec *spec, const char *what,
 		 struct progress *p, const char *const *targets, GError **err)
 {
+	const char *arch = spec->arch;
 	g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *log = g_build_filename(obj, "build.log", NULL);
 	g_autofree char *ccache = g_find_program_in_path("ccache");
@@ -625,7 +632,7 @@ static bool make(const struct work *w, const char *obj, const char *arch, const 
 	g_ptr_array_add(argv, g_strdup_printf("CC=%s%sgcc", ccache ? "ccache " : "",
 					      cross_prefix(arch)));
 	g_ptr_array_add(argv, g_strdup("LOCALVERSION="));
-	g_ptr_array_add(argv, g_strdup_printf("-j%u", g_get_num_processors()));
+	g_ptr_array_add(argv, g_strdup_printf("-j%u", spec->jobs ?: g_get_num_processors()));
 	for (; *targets; targets++)
 		g_ptr_array_add(argv, g_strdup(*targets));
 	g_ptr_array_add(argv, NULL);
@@ -674,7 +681,7 @@ static bool configure(const struct work *w, const char *obj, const struct build_
 	status_set("configuring %s", spec->label);
 	unlink(stamp);
 	if (!mmg_write_atomic(all, want, -1, err) ||
-	    !make(w, obj, spec->arch, "configuring the kernel", &p, targets, err)) {
+	    !make(w, obj, spec, "configuring the kernel", &p, targets, err)) {
 		g_free(p.error);
 		return false;
 	}
@@ -838,7 +845,7 @@ static struct build_result *build_in(struct work *w, const struct build_spec *sp
 		return NULL;
 	status_set("building %s", spec->label);
 	what = g_strdup_printf("building %s", spec->label);
-	ok = make(w, obj, spec->arch, what, &p, !strcmp(spec->arch, "x86_64") ? x86 : arm, err);
+	ok = make(w, obj, spec, what, &p, !strcmp(spec->arch, "x86_64") ? x86 : arm, err);
 	g_free(p.error);
 	if (!ok)
 		return NULL;
@@ -924,6 +931,15 @@ struct source *source_from_cli(const struct cli *cli, const char *word, GError *
 	return tree ? source_open(tree, name, err) : NULL;
 }
 
+bool source_not_here(const struct cli *cli, const char *word, GError **err)
+{
+	if (!err || !*err || (*err)->code != MMG_EXIT_BROKEN || cli->tree)
+		return false;
+	g_clear_error(err);
+	printf("source %s: not in the cache, would be fetched\n", word ? word : DEFAULT_SOURCE);
+	return true;
+}
+
 struct kernel *kernel_from_build(const struct cli *cli, const struct source *src,
 				 const struct build_result *b, const char *label, const char *role,
 				 GError **err)
@@ -961,6 +977,24 @@ struct kernel *kernel_from_build(const struct cli *cli, const struct source *src
 	return k;
 }
 
+/* The image with its config and build.json, as a new folder @to */
+static bool copy_out(const struct build_result *r, const char *to, GError **err)
+{
+	const char *const names[] = { r->image, r->config, "build.json" };
+	bool ok = true;
+
+	if (!mmg_mkdirs(to, err))
+		return false;
+	for (size_t i = 0; ok && i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *base = g_path_get_basename(names[i]);
+		g_autofree char *from = g_build_filename(r->dir, base, NULL);
+		g_autofree char *copy = g_build_filename(to, base, NULL);
+
+		ok = copy_file(from, copy, err);
+	}
+	return ok;
+}
+
 static int dry_run(const struct build_spec *spec)
 {
 	g_autoptr(GList) files = g_list_sort(g_hash_table_get_keys(spec->overlay),
@@ -977,7 +1011,7 @@ static int dry_run(const struct build_spec *spec)
 int verb_build(struct cli *cli, GError **err)
 {
 	const char *word = cli->args->len ? cli->args->pdata[0] : NULL;
-	struct build_spec spec = { .arch = cli_arch(cli), .fragments = cli->config };
+	struct build_spec spec = { .arch = cli_arch(cli), .fragments = cli->config, .jobs = cli->jobs };
 	g_autoptr(GHashTable) overlay = overlay_new();
 	struct build_result *r = NULL;
 	struct source *src;
@@ -988,7 +1022,14 @@ int verb_build(struct cli *cli, GError **err)
 			      "debian-source:VERSION; got %u words", cli->args->len);
 		return MMG_EXIT_USAGE;
 	}
+	if (cli->out && g_file_test(cli->out, G_FILE_TEST_EXISTS)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--out %s exists: name a folder that does not exist yet",
+			      cli->out);
+		return MMG_EXIT_USAGE;
+	}
 	src = source_from_cli(cli, word, err);
+	if (!src && cli->dry_run && source_not_here(cli, word, err))
+		return MMG_EXIT_OK;
 	if (src && (!cli->series || series_apply(cli->series, src, overlay, NULL, err))) {
 		g_autofree char *label = g_strdup_printf("%s %s", src->version, spec.arch);
 
@@ -1003,6 +1044,10 @@ int verb_build(struct cli *cli, GError **err)
 		return MMG_EXIT_OK;
 	if (!r)
 		return (*err)->code;
+	if (cli->out && !copy_out(r, cli->out, err)) {
+		build_result_free(r);
+		return MMG_EXIT_BROKEN;
+	}
 	status_clear();
 	status_note(r->cached ? "there already" : "built in %.0f s", r->seconds);
 	if (cli->json) {
@@ -1015,7 +1060,10 @@ int verb_build(struct cli *cli, GError **err)
 		putchar('\n');
 		json_decref(j);
 	} else {
-		printf("%s\n", r->image);
+		g_autofree char *base = g_path_get_basename(r->image);
+		g_autofree char *image = cli->out ? g_build_filename(cli->out, base, NULL) : g_strdup(r->image);
+
+		printf("%s\n", image);
 	}
 	build_result_free(r);
 	return MMG_EXIT_OK;

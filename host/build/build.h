@@ -18,6 +18,7 @@
  * @debug:	with the debug fragment
  * @fragments:	more fragment files (char *), or NULL
  * @label:	for the status line
+ * @jobs:	compilers at once, 0: as many as there are processors
  */
 struct build_spec {
 	const struct source *src;
@@ -26,6 +27,7 @@ struct build_spec {
 	bool debug;
 	GPtrArray *fragments;
 	const char *label;
+	unsigned int jobs;
 };
 
 /**
@@ -55,6 +57,11 @@ void build_result_free(struct build_result *r);
  * @word, or the default (debian-source:6.12); NULL with *@err.
  */
 struct source *source_from_cli(const struct cli *cli, const char *word, GError **err);
+/*
+ * For a dry run that got no source: where that is only because it would have to be fetched, say so,
+ * clear *@err and return true
+ */
+bool source_not_here(const struct cli *cli, const char *word, GError **err);
 /* A built kernel as the suite wants it; @label is its column heading */
 struct kernel *kernel_from_build(const struct cli *cli, const struct source *src,
 				 const struct build_result *b, const char *label, const char *role,

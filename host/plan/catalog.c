@@ -2,6 +2,7 @@
 /*
  * The tests' head comments and the machine files, read where they stand.
  */
+#include "base/arch.h"
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -183,6 +184,7 @@ static bool check_keys(GKeyFile *kf, const char *path, GHashTable *module_option
 		"swap", "disk", "setup", "dimms", "tests", "programs", NULL
 	};
 	char **keys = g_key_file_get_keys(kf, "machine", NULL, NULL);
+	g_auto(GStrv) groups = g_key_file_get_groups(kf, NULL);
 	bool ok = true;
 	int i;
 
@@ -199,6 +201,13 @@ static bool check_keys(GKeyFile *kf, const char *path, GHashTable *module_option
 	if (ok && !keys) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "machine file %s: no [machine] group", path);
 		ok = false;
+	}
+	for (i = 0; ok && groups[i]; i++) {
+		if (strcmp(groups[i], "machine")) {
+			mmg_set_error(err, MMG_EXIT_USAGE, "machine file %s: no such group [%s]; it has [machine] alone",
+				      path, groups[i]);
+			ok = false;
+		}
 	}
 	g_strfreev(keys);
 	return ok;
@@ -238,6 +247,10 @@ static bool check_values(const struct machine *m, GKeyFile *kf, const char *path
 		return false;
 	}
 	g_clear_error(&e);
+	for (i = 0; i < m->archs->len; i++)
+		if (!arch_find(m->archs->pdata[i]) ||
+		    strcmp(arch_find(m->archs->pdata[i])->name, m->archs->pdata[i]))
+			return bad_value(path, "arch", m->archs->pdata[i], "names that --arch takes", err);
 	if (!is_size(m->memory))
 		return bad_value(path, "memory", m->memory, size, err);
 	if (m->disk && !is_size(m->disk))
@@ -259,20 +272,17 @@ struct machine *machine_load(const char *name, GError **err)
 {
 	char *dir = conf_dir(), *file = g_strconcat(name, ".conf", NULL);
 	char *path = g_build_filename(dir, file, NULL);
-	GKeyFile *kf = g_key_file_new();
+	g_autoptr(GKeyFile) kf = NULL;
 	struct machine *m = NULL;
-	GError *e = NULL;
 
 	if (strchr(name, '/') || !g_file_test(path, G_FILE_TEST_EXISTS)) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "no machine '%s' in configs/machines; ./run.sh list machines shows them",
 			      name);
 		goto out;
 	}
-	if (!g_key_file_load_from_file(kf, path, G_KEY_FILE_NONE, &e)) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "machine file %s: %s", path, e->message);
-		g_error_free(e);
+	kf = conf_load(path, err);
+	if (!kf)
 		goto out;
-	}
 	m = g_new0(struct machine, 1);
 	m->module_options = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	m->name = g_strdup(name);
@@ -299,7 +309,6 @@ struct machine *machine_load(const char *name, GError **err)
 		m = NULL;
 	}
 out:
-	g_key_file_unref(kf);
 	g_free(path);
 	g_free(file);
 	g_free(dir);

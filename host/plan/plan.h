@@ -53,6 +53,18 @@ struct machine *machine_load(const char *name, GError **err);
 /* All of them, sorted by name */
 GPtrArray *machines_load(GError **err);
 void machine_free(gpointer machine);
+/* Names of configs/machines, sorted and NULL-terminated (char *) */
+GPtrArray *machine_names(void);
+/*
+ * Put the machines that the globs in @machines name in their place, each once; false with *@err (usage)
+ * where one names none
+ */
+bool machines_expand(GPtrArray *machines, GError **err);
+/*
+ * True where each of @tests ("GLOB" or "GLOB@MACHINE", may be NULL) names a test and each of @machines
+ * (globs, may be NULL) a machine; else false with *@err (usage), which begins with @where
+ */
+bool names_known(const char *where, const GPtrArray *tests, const GPtrArray *machines, GError **err);
 bool machine_has_arch(const struct machine *m, const char *arch);
 
 /* A test to run on a machine; @cases: case globs, empty for all */

@@ -200,10 +200,10 @@ static void load_group(json_t *run, GPtrArray *entries, GKeyFile *kf, const char
 static void load_file(json_t *run, GPtrArray *entries, const char *dir, const char *name)
 {
 	char *path = g_build_filename(dir, name, NULL);
-	GKeyFile *kf = g_key_file_new();
 	GError *err = NULL;
+	GKeyFile *kf = conf_load(path, &err);
 
-	if (g_key_file_load_from_file(kf, path, 0, &err)) {
+	if (kf) {
 		char **groups = g_key_file_get_groups(kf, NULL);
 
 		for (char **g = groups; *g; g++)
@@ -216,7 +216,7 @@ static void load_file(json_t *run, GPtrArray *entries, const char *dir, const ch
 		     err->message);
 		g_error_free(err);
 	}
-	g_key_file_free(kf);
+	g_clear_pointer(&kf, g_key_file_free);
 	g_free(path);
 }
 

@@ -307,16 +307,12 @@ static bool script_read(GKeyFile *kf, const char *path, struct edit_script *s, G
 
 struct edit_script *edit_script_load(const char *file, GError **err)
 {
-	g_autoptr(GKeyFile) kf = g_key_file_new();
+	g_autoptr(GKeyFile) kf = conf_load(file, err);
 	g_autofree char *base = g_path_get_basename(file);
-	g_autoptr(GError) e = NULL;
 	struct edit_script *s;
 
-	g_key_file_set_list_separator(kf, ';');
-	if (!g_key_file_load_from_file(kf, file, G_KEY_FILE_NONE, &e)) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "cannot read %s: %s", file, e->message);
+	if (!kf)
 		return NULL;
-	}
 	s = g_new0(struct edit_script, 1);
 	s->name = g_str_has_suffix(base, ".conf") ? g_strndup(base, strlen(base) - 5) :
 						    g_strdup(base);

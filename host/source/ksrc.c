@@ -327,7 +327,7 @@ char *ksrc_fetch(const struct cli *cli, const char *version, const char *suite, 
 	GError *e = NULL;
 
 	dir = best_cached(version, series, whole, false, name);
-	if (!dir && !cli->offline) {
+	if (!dir && !cli->offline && !cli->dry_run) {
 		dir = fetch(version, series, suite, whole, name, &e);
 		if (!dir && e->code == MMG_EXIT_INTERRUPTED)
 			goto out;

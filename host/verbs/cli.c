@@ -51,7 +51,8 @@ static const struct verb {
 	{ "list", LIST, verb_list, "[tests|machines|gates|mutants|kernels]",
 	  "what there is, each with its one-line description" },
 	{ "doctor", DOCTOR, verb_doctor, "", "what this host has and lacks, and what to do about it" },
-	{ "build", BUILD, verb_build, "", "a kernel from a tree or packaged source" },
+	{ "build", BUILD, verb_build, "[debian-source:VERSION]",
+	  "a kernel from a tree or packaged source" },
 	{ "history", HISTORY, verb_history, "", "a test's record over runs and kernels" },
 	{ "export", EXPORT, verb_export, "[BRANCH]", "the tests as a branch in a kernel tree" },
 	{ "restore", RESTORE, verb_restore, "",
@@ -71,7 +72,7 @@ static const struct option_row {
 } rows[] = {
 #define ROW(name, letter, kind, field, verbs, arg, help) \
 	{ name, letter, kind, offsetof(struct cli, field), verbs, arg, help }
-	ROW("kernel", 0, LISTED, kernels, BOOT | BUILD | HISTORY, "SPEC",
+	ROW("kernel", 0, LISTED, kernels, BOOT | HISTORY, "SPEC",
 	    "image file | build tree | .deb/.rpm file(s) | debian:VERSION | host; may be repeated"),
 	ROW("modules", 0, STRING, modules, BOOT, "DIR",
 	    "modules for an image file, where they are not beside it"),
@@ -82,11 +83,12 @@ static const struct option_row {
 	ROW("test", 0, LISTED, tests, SUITE | HISTORY, "GLOB", "only these tests; may be repeated"),
 	ROW("accel", 0, STRING, accel, BOOT, "WHICH", "auto | kvm | tcg"),
 	ROW("repeat", 0, NUMBER, repeat, SUITE, "N", "run N times, judge on all"),
-	ROW("jobs", 0, NUMBER, jobs, SUITE | BUILD, "N", "VMs at once"),
+	ROW("jobs", 0, NUMBER, jobs, SUITE | BUILD, "N", "VMs at once; build: compilers at once"),
 	ROW("timeout", 0, NUMBER, timeout, SUITE, "SECS", "for one VM"),
-	ROW("out", 0, STRING, out, SUITE | BUILD, "DIR", "results (default results/<date>-<n>)"),
+	ROW("out", 0, STRING, out, SUITE | BUILD, "DIR",
+	    "results (default results/<date>-<n>); build: a copy of the kernel"),
 	ROW("seed", 0, SEED, seed, SUITE, "N", "for the tests' labels and orders"),
-	ROW("json", 0, FLAG, json, SUITE | REPORT | LIST | HISTORY | DOCTOR, NULL,
+	ROW("json", 0, FLAG, json, SUITE | REPORT | LIST | HISTORY | DOCTOR | BUILD, NULL,
 	    "run.json; alone, printed in place of the text"),
 	ROW("junit", 0, FLAG, junit, SUITE | REPORT, NULL, "also write junit.xml"),
 	ROW("tap", 0, FLAG, tap, SUITE | REPORT, NULL, "results.tap; alone, printed in place of the text"),
@@ -126,7 +128,7 @@ static const struct option_row {
 
 #define NR_ROWS G_N_ELEMENTS(rows)
 #define KEY_BASE 1000
-#define MAX_REPEAT 10000
+#define VERSION_KEY 999
 
 static void *field(struct cli *cli, const struct option_row *r)
 {
@@ -173,14 +175,15 @@ static const struct verb *find_verb(const char *name)
 
 static bool set_number(struct cli *cli, const struct option_row *r, const char *arg, GError **err)
 {
+	long long v, max = r->kind == SEED ? INT64_MAX : 1000000;
 	char *end;
-	long long v;
 
+	/* decimal, whatever zeros it begins with */
 	errno = 0;
-	v = strtoll(arg, &end, 0);
-	if (errno || *end || end == arg || v < 1 || v > (r->kind == SEED ? INT64_MAX : 1000000)) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "--%s takes a whole number from 1 up, not '%s'",
-			      r->name, arg);
+	v = strtoll(arg, &end, 10);
+	if (errno || *end || !g_ascii_isdigit(*arg) || v < 1 || v > max) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--%s takes a whole number from 1 to %lld, not '%s'",
+			      r->name, max, arg);
 		return false;
 	}
 	if (r->kind == SEED)
@@ -285,17 +288,19 @@ char *cli_usage(const char *verb)
 		g_string_append_printf(s, "usage: ./run.sh %s %s%s[options]\n    %s\n\n", v->name, v->args,
 				       *v->args ? " " : "", v->help);
 	else
-		g_string_append(s, "usage: ./run.sh [VERB] [options]\n\n");
+		g_string_append(s, "usage: ./run.sh [VERB] [options]     (options on either side)\n\n");
 	for (i = 0; !v && i < G_N_ELEMENTS(verbs); i++)
 		g_string_append_printf(s, "    %-10s %s%s\n", verbs[i].name, verbs[i].help,
 				       i ? "" : " (the default)");
 	if (!v)
-		g_string_append(s, "    check      the suite's own tests\n\n");
+		g_string_append(s, "    check      the suite's own tests\n"
+				"    help       this text, or with a verb after it that verb's options\n\n");
 	g_string_append(s, "options:\n");
 	for (i = 0; i < NR_ROWS; i++)
 		if (!v || rows[i].verbs & v->bit)
 			usage_option(s, &rows[i]);
-	g_string_append(s, "    -h,  --help               this text; with a verb, that verb's options\n\n"
+	g_string_append(s, "    -h,  --help               this text; with a verb, that verb's options\n"
+			"         --version            the version of mmgate\n\n"
 			"exit status: 0 all asked for holds; 1 a test failed or a gate says no;\n"
 			"2 usage; 3 the answer could not be had; 4 nothing ran (all skipped)\n");
 	return g_string_free(s, FALSE);
@@ -303,7 +308,7 @@ char *cli_usage(const char *verb)
 
 static struct option *long_options(void)
 {
-	struct option *o = g_new0(struct option, NR_ROWS + 2);
+	struct option *o = g_new0(struct option, NR_ROWS + 3);
 	size_t i;
 
 	for (i = 0; i < NR_ROWS; i++) {
@@ -314,6 +319,8 @@ static struct option *long_options(void)
 	}
 	o[NR_ROWS].name = "help";
 	o[NR_ROWS].val = 'h';
+	o[NR_ROWS + 1].name = "version";
+	o[NR_ROWS + 1].val = VERSION_KEY;
 	return o;
 }
 
@@ -329,78 +336,184 @@ static const struct option_row *row_of(int key)
 	return NULL;
 }
 
-static bool parse_words(struct cli *cli, const struct verb *v, int argc, char **argv, bool *help,
-			GError **err)
+/* The names of verbs, for what somebody may have meant */
+static char *verb_meant(const char *word)
+{
+	const char *names[G_N_ELEMENTS(verbs) + 3];
+	size_t n = 0;
+
+	for (; n < G_N_ELEMENTS(verbs); n++)
+		names[n] = verbs[n].name;
+	names[n++] = "check";
+	names[n++] = "help";
+	names[n] = NULL;
+	return mmg_did_you_mean(word, names);
+}
+
+/* The long options that @v takes; what follows an '=' in @word does not count */
+static char *option_meant(const struct verb *v, const char *word)
+{
+	g_autofree char *name = g_strndup(word, strcspn(word, "="));
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+	for (size_t i = 0; i < NR_ROWS; i++)
+		if (rows[i].verbs & v->bit)
+			g_ptr_array_add(names, g_strconcat("--", rows[i].name, NULL));
+	g_ptr_array_add(names, g_strdup("--help"));
+	g_ptr_array_add(names, g_strdup("--version"));
+	g_ptr_array_add(names, NULL);
+	return mmg_did_you_mean(name, (const char *const *)names->pdata);
+}
+
+/**
+ * struct given - an option as it stands on the command line, before the verb is known
+ * @arg:	its value, or NULL
+ */
+struct given {
+	const struct option_row *row;
+	const char *arg;
+};
+
+/**
+ * struct words - the command line, taken apart
+ * @given:	struct given
+ * @rest:	words that are not options (const char *), the verb first
+ * @unknown:	a word that looks like an option and is none, or NULL
+ * @lacks:	an option whose value is missing, or NULL
+ */
+struct words {
+	GArray *given;
+	GPtrArray *rest;
+	const char *unknown, *lacks;
+	bool help, version;
+};
+
+static void take_apart(struct words *w, int argc, char **argv)
 {
 	struct option *longs = long_options();
-	bool ok = true;
 	int key;
 
 	opterr = 0;
 	optind = 1;
-	while (ok && (key = getopt_long(argc, argv, ":nyqvh", longs, NULL)) != -1) {
-		const struct option_row *r;
+	while ((key = getopt_long(argc, argv, ":nyqvh", longs, NULL)) != -1) {
+		struct given g = { NULL, optarg };
 
 		if (key == 'h') {
-			*help = true;
-			continue;
+			w->help = true;
+		} else if (key == VERSION_KEY) {
+			w->version = true;
+		} else if (key == ':') {
+			w->lacks = w->lacks ?: argv[optind - 1];
+		} else if (key == '?') {
+			w->unknown = w->unknown ?: argv[optind - 1];
+		} else {
+			g.row = row_of(key);
+			g_array_append_val(w->given, g);
 		}
-		if (key == ':' || key == '?') {
-			mmg_set_error(err, MMG_EXIT_USAGE, "%s '%s'; ./run.sh %s -h lists what there is",
-				      key == ':' ? "a value is missing after" : "no such option:",
-				      argv[optind - 1], v->name);
-			ok = false;
-			break;
-		}
-		r = row_of(key);
-		if (!(r->verbs & v->bit)) {
-			mmg_set_error(err, MMG_EXIT_USAGE,
-				      "'%s' takes no --%s; ./run.sh %s -h lists what it takes", v->name,
-				      r->name, v->name);
-			ok = false;
-			break;
-		}
-		ok = set_option(cli, r, optarg, err);
 	}
-	for (; ok && optind < argc; optind++)
-		g_ptr_array_add(cli->args, g_strdup(argv[optind]));
+	for (; optind < argc; optind++)
+		g_ptr_array_add(w->rest, argv[optind]);
 	g_free(longs);
-	return ok;
 }
 
-int (*cli_parse(struct cli *cli, int argc, char **argv, bool *help, GError **err))(struct cli *cli,
-										    GError **err)
+/* The verb, which is the first word wherever the options stand; NULL with *@err */
+static const struct verb *choose_verb(struct words *w, GError **err)
 {
 	const struct verb *v = &verbs[0];
-	int i;
+	g_autofree char *meant = NULL;
 
-	*help = false;
-	g_ptr_array_add(cli->command, g_strdup("./run.sh"));
-	for (i = 1; i < argc; i++)
-		g_ptr_array_add(cli->command, g_strdup(argv[i]));
-	if (argc > 1 && argv[1][0] != '-') {
-		v = find_verb(argv[1]);
-		if (!v) {
-			mmg_set_error(err, MMG_EXIT_USAGE, "no verb '%s'; ./run.sh -h lists what there is",
-				      argv[1]);
-			return NULL;
-		}
-		cli->verb = v->name;
-		argc--;
-		argv++;
-	} else if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
-		*help = true;
-		return v->fn;
+	if (w->rest->len && !strcmp(w->rest->pdata[0], "help")) {
+		w->help = true;
+		g_ptr_array_remove_index(w->rest, 0);
 	}
-	if (!parse_words(cli, v, argc, argv, help, err) || !check_values(cli, err))
+	if (!w->rest->len)
+		return v;
+	v = find_verb(w->rest->pdata[0]);
+	/* the word may be the value of an option that is none: that one is told */
+	if (!v && (w->unknown || w->lacks))
+		return &verbs[0];
+	if (!v) {
+		meant = verb_meant(w->rest->pdata[0]);
+		mmg_set_error(err, MMG_EXIT_USAGE, "no verb '%s'%s; ./run.sh help lists what there is",
+			      (char *)w->rest->pdata[0], meant);
+		return NULL;
+	}
+	g_ptr_array_remove_index(w->rest, 0);
+	return v;
+}
+
+static bool set_options(struct cli *cli, const struct verb *v, const struct words *w, GError **err)
+{
+	g_autofree char *meant = w->unknown ? option_meant(v, w->unknown) : NULL;
+
+	if (w->unknown || w->lacks) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "%s '%s'%s; ./run.sh help %s lists what there is",
+			      w->unknown ? "no such option:" : "a value is missing after",
+			      w->unknown ?: w->lacks, meant ?: "", v->name);
+		return false;
+	}
+	for (guint i = 0; i < w->given->len; i++) {
+		const struct given *g = &g_array_index(w->given, struct given, i);
+
+		if (!(g->row->verbs & v->bit)) {
+			mmg_set_error(err, MMG_EXIT_USAGE,
+				      "'%s' takes no --%s; ./run.sh help %s lists what it takes", v->name,
+				      g->row->name, v->name);
+			return false;
+		}
+		if (!set_option(cli, g->row, g->arg, err))
+			return false;
+	}
+	for (guint i = 0; i < w->rest->len; i++)
+		g_ptr_array_add(cli->args, g_strdup(w->rest->pdata[i]));
+	return check_values(cli, err);
+}
+
+static const struct verb *parse(struct cli *cli, struct words *w, enum cli_help *help, GError **err)
+{
+	const struct verb *v;
+	bool named;
+
+	if (w->version) {
+		*help = CLI_VERSION;
+		return &verbs[0];
+	}
+	named = w->rest->len > (w->rest->len && !strcmp(w->rest->pdata[0], "help"));
+	v = choose_verb(w, err);
+	if (!v)
 		return NULL;
 	cli->verb = v->name;
-	if (!*v->args && cli->args->len && !*help) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "'%s' takes no word '%s'; ./run.sh %s -h lists what it takes",
+	if (w->help) {
+		/* no verb was named: all of them */
+		*help = named ? CLI_HELP_VERB : CLI_HELP_ALL;
+		return v;
+	}
+	if (!set_options(cli, v, w, err))
+		return NULL;
+	if (!*v->args && cli->args->len) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "'%s' takes no word '%s'; ./run.sh help %s lists what it takes",
 			      v->name, (char *)cli->args->pdata[0], v->name);
 		return NULL;
 	}
 	if (!v->fn)
 		mmg_set_error(err, MMG_EXIT_USAGE, "the verb '%s' is not in this build", v->name);
-	return v->fn;
+	return v;
+}
+
+int (*cli_parse(struct cli *cli, int argc, char **argv, enum cli_help *help,
+		GError **err))(struct cli *cli, GError **err)
+{
+	struct words w = { .given = g_array_new(FALSE, FALSE, sizeof(struct given)),
+			   .rest = g_ptr_array_new() };
+	const struct verb *v;
+
+	*help = CLI_HELP_NONE;
+	g_ptr_array_add(cli->command, g_strdup("./run.sh"));
+	for (int i = 1; i < argc; i++)
+		g_ptr_array_add(cli->command, g_strdup(argv[i]));
+	take_apart(&w, argc, argv);
+	v = parse(cli, &w, help, err);
+	g_array_unref(w.given);
+	g_ptr_array_unref(w.rest);
+	return v ? v->fn : NULL;
 }

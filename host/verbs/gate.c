@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arch.h"
 #include "verbs/choose.h"
 #include "verbs/verbs.h"
 
@@ -326,6 +327,15 @@ static bool read_metric(GKeyFile *kf, const char *path, const char *group, struc
 	return false;
 }
 
+static bool metrics_known(const struct gate *g, const char *path, GError **err)
+{
+	g_autoptr(GPtrArray) cases = g_ptr_array_new();
+
+	for (guint i = 0; i < g->metrics->len; i++)
+		g_ptr_array_add(cases, ((struct gate_metric *)g->metrics->pdata[i])->cases);
+	return names_known(path, cases, NULL, err);
+}
+
 static bool gate_read(GKeyFile *kf, const char *path, struct gate *g, GError **err)
 {
 	static const char *const known[] = {
@@ -363,7 +373,37 @@ static bool gate_read(GKeyFile *kf, const char *path, struct gate *g, GError **e
 			      g->kernels);
 		return false;
 	}
-	return edit_read_groups(kf, path, g->undo, err);
+	if (g_key_file_has_key(kf, "gate", "repeat", NULL) && (g->repeat < 1 || g->repeat > MAX_REPEAT)) {
+		g_autofree char *value = g_key_file_get_value(kf, "gate", "repeat", NULL);
+
+		mmg_set_error(err, MMG_EXIT_USAGE, "%s: repeat=%s; it takes a number from 1 to %d", path, value,
+			      MAX_REPEAT);
+		return false;
+	}
+	if (g->arch && !arch_find(g->arch)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "%s: arch=%s is not known", path, g->arch);
+		return false;
+	}
+	return names_known(path, g->tests, g->machines, err) && names_known(path, g->fixes, NULL, err) &&
+	       names_known(path, g->keeps, NULL, err) && metrics_known(g, path, err) &&
+	       edit_read_groups(kf, path, g->undo, err);
+}
+
+/* The gate that was probably meant, as mmg_did_you_mean() says it */
+static char *gate_meant(const char *name)
+{
+	g_autofree char *dir = mmg_root_path("configs", "gates", NULL);
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	GDir *d = g_dir_open(dir, 0, NULL);
+	const char *file;
+
+	while (d && (file = g_dir_read_name(d)))
+		if (g_str_has_suffix(file, ".conf"))
+			g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".conf")));
+	if (d)
+		g_dir_close(d);
+	g_ptr_array_add(names, NULL);
+	return mmg_did_you_mean(name, (const char *const *)names->pdata);
 }
 
 static struct gate *gate_new(const char *name)
@@ -394,18 +434,22 @@ static struct gate *gate_automatic(void)
 /* "NAME" of configs/gates, or a file */
 static struct gate *gate_load(const char *name, GError **err)
 {
-	g_autoptr(GKeyFile) kf = g_key_file_new();
+	g_autoptr(GKeyFile) kf = NULL;
 	g_autofree char *file = g_strconcat(name, ".conf", NULL);
 	g_autofree char *path = strchr(name, '/') || g_str_has_suffix(name, ".conf") ? g_strdup(name) :
 				mmg_root_path("configs", "gates", file, NULL);
-	g_autoptr(GError) e = NULL;
 	struct gate *g;
 
-	if (!g_key_file_load_from_file(kf, path, G_KEY_FILE_NONE, &e)) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "no gate %s (%s: %s); ./run.sh list gates shows what "
-			      "there is", name, path, e->message);
+	if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
+		g_autofree char *meant = gate_meant(name);
+
+		mmg_set_error(err, MMG_EXIT_USAGE, "no gate '%s'%s; ./run.sh list gates shows what there is",
+			      name, meant);
 		return NULL;
 	}
+	kf = conf_load(path, err);
+	if (!kf)
+		return NULL;
 	g = gate_new(name);
 	if (g_str_has_suffix(g->name, ".conf"))
 		g->name[strlen(g->name) - 5] = '\0';
@@ -539,6 +583,8 @@ static GPtrArray *kernels_from_source(const struct cli *cli, struct gate *g, con
 	struct source *src = source_from_cli(cli, word, err);
 	bool ok;
 
+	if (!src && cli->dry_run && source_not_here(cli, word, err))
+		return g_steal_pointer(&kernels);
 	if (!src)
 		return NULL;
 	base->overlay = overlay_new();

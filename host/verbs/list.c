@@ -73,10 +73,9 @@ static json_t *list_confs(const char *kind, GError **err)
 	g_ptr_array_sort(names, by_name);
 	for (i = 0; i < names->len && a; i++) {
 		char *path = g_build_filename(dir, names->pdata[i], NULL), *about;
-		GKeyFile *kf = g_key_file_new();
-		GError *e = NULL;
+		g_autoptr(GKeyFile) kf = conf_load(path, err);
 
-		if (g_key_file_load_from_file(kf, path, G_KEY_FILE_NONE, &e)) {
+		if (kf) {
 			about = g_key_file_get_string(kf, group, "about", NULL);
 			if (!about)
 				about = g_key_file_get_string(kf, group, "why", NULL);
@@ -85,12 +84,9 @@ static json_t *list_confs(const char *kind, GError **err)
 							   about ?: ""));
 			g_free(about);
 		} else {
-			mmg_set_error(err, MMG_EXIT_BROKEN, "%s: %s", path, e->message);
-			g_error_free(e);
 			json_decref(a);
 			a = NULL;
 		}
-		g_key_file_unref(kf);
 		g_free(path);
 	}
 	if (d)
@@ -142,13 +138,17 @@ int verb_list(struct cli *cli, GError **err)
 		hit = true;
 		one = i == 0 ? list_tests(err) : i == 1 ? list_machines(err) : list_confs(kinds[i], err);
 		if (!one)
-			return MMG_EXIT_BROKEN;
+			return (*err)->code;
 		if (!cli->json)
 			print_list(kinds[i], one);
 		json_object_set_new(all, kinds[i], one);
 	}
 	if (!hit) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "list '%s': it is tests, machines, gates, mutants or kernels", only);
+		static const char *const words[] = { "tests", "machines", "gates", "mutants", "kernels", NULL };
+		g_autofree char *meant = mmg_did_you_mean(only, words);
+
+		mmg_set_error(err, MMG_EXIT_USAGE, "list '%s'%s: it is tests, machines, gates, mutants or kernels", only,
+			      meant);
 		return MMG_EXIT_USAGE;
 	}
 	if (cli->json) {

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 	int (*fn)(struct cli *cli, GError **err);
 	struct cli *cli;
 	GError *err = NULL;
-	bool help;
+	enum cli_help help;
 	int status = MMG_EXIT_USAGE;
 
 	environment_descriptors();
@@ -47,17 +47,16 @@ int main(int argc, char **argv)
 	g_set_prgname("mmgate");
 	fn = cli_parse(cli, argc, argv, &help, &err);
 	if (fn && help) {
-		char *text = cli_usage(cli->verb);
+		g_autofree char *text = help == CLI_VERSION ? g_strdup("mmgate " MMG_VERSION "\n") :
+					cli_usage(help == CLI_HELP_ALL ? NULL : cli->verb);
 
 		fputs(text, stdout);
-		g_free(text);
-		cli_free(cli);
-		return MMG_EXIT_OK;
-	}
-	if (fn) {
+		status = MMG_EXIT_OK;
+	} else if (fn) {
 		mmg_interrupted();	/* from here on signals are ours */
 		status_init(cli->quiet, cli->verbose > 0);
-		status = fn(cli, &err);
+		if (machines_expand(cli->machines, &err))
+			status = fn(cli, &err);
 	}
 	status_clear();
 	if (err) {

@@ -138,8 +138,10 @@ static bool load_mutants(struct hunt *h, const GPtrArray *files, GError **err)
 		g_autoptr(GError) e = NULL;
 		struct mutant *m;
 
-		if (!s)
+		if (!s || !names_known(files->pdata[i], s->notice, NULL, err)) {
+			edit_script_free(s);
 			return false;
+		}
 		if (!edit_script_fits(s, h->src->version, cli_arch(h->cli))) {
 			edit_script_free(s);
 			other++;

@@ -18,14 +18,14 @@ static void kernel_unref(gpointer k)
 /* Two columns with one heading would be read as one */
 static void unique_labels(GPtrArray *kernels)
 {
-	guint i, j;
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	guint i;
 
 	for (i = 0; i < kernels->len; i++) {
 		struct kernel *k = kernels->pdata[i];
-		int n = 1;
+		int n = GPOINTER_TO_INT(g_hash_table_lookup(seen, k->label)) + 1;
 
-		for (j = 0; j < i; j++)
-			n += g_str_has_prefix(((struct kernel *)kernels->pdata[j])->label, k->label);
+		g_hash_table_replace(seen, g_strdup(k->label), GINT_TO_POINTER(n));
 		if (n > 1) {
 			char *label = g_strdup_printf("%s#%d", k->label, n);
 

@@ -73,14 +73,18 @@ int verb_matrix(struct cli *cli, GError **err);
 int verb_merge(struct cli *cli, GError **err);
 int verb_drift(struct cli *cli, GError **err);
 
+#define MAX_REPEAT	10000	/* of --repeat and of repeat= */
+
 struct cli *cli_new(void);
 void cli_free(struct cli *cli);
+/* What was asked for in place of doing something: nothing, cli_usage() of all or of the verb, the version */
+enum cli_help { CLI_HELP_NONE, CLI_HELP_ALL, CLI_HELP_VERB, CLI_VERSION };
 /*
  * Parse argv into @cli and return the verb's function, or NULL with *@err
- * (usage).  @help: -h was given; print cli_usage() instead.
+ * (usage).  The first word is the verb; options stand on either side of it.
  */
-int (*cli_parse(struct cli *cli, int argc, char **argv, bool *help, GError **err))(struct cli *cli,
-										    GError **err);
+int (*cli_parse(struct cli *cli, int argc, char **argv, enum cli_help *help,
+		GError **err))(struct cli *cli, GError **err);
 /* Help for @verb, or for all where NULL; g_free() it */
 char *cli_usage(const char *verb);
 

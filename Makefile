@@ -8,7 +8,7 @@ WERROR ?=
 comma := ,
 SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= -Wall -Wextra -Wformat=2 -Wno-format-nonliteral $(WERROR) $(SAN) \
-	$(PKG_CFLAGS) -Ihost -Iselftests/lib -MMD -MP $(CFLAGS)
+	$(PKG_CFLAGS) -Ihost -Iselftests/lib -Iguest -MMD -MP $(CFLAGS)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
 # the journal of changed settings is the selftests' own

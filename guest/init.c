@@ -6,9 +6,15 @@
  * It talks to the host program over three virtio-serial ports:
  *   mmgate.ktap       results, KTAP, to the host only
  *   mmgate.artifacts  a tar stream of what the tests left, to the host only
- *   mmgate.control    lines, both ways: hello, beat, start, end, request,
- *                     goodbye; and reply from the host
+ *   mmgate.control    lines, both ways: hello, beat, start, end, taint,
+ *                     request, goodbye; and key and reply from the host
  * The kernel's own words stay alone on the console.
+ *
+ * Tests run as root.  After hello the host sends a key, which only PID 1 and the
+ * host know: each line of the control port carries a tag made with it, and goodbye
+ * one of all that was said on the KTAP port (sign.h).  PID 1 cannot be traced, and
+ * what a test does not need to do its work, but would need to take PID 1's place,
+ * is taken from it (see drop_capabilities()).
  *
  * The plan (/mmgate/plan) is one command a line, words separated by a blank:
  *   module PATH [OPTIONS]        write PATH VALUE          env NAME=VALUE
@@ -21,6 +27,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -33,6 +40,7 @@
 #include <sys/ioctl.h>
 #include <sys/klog.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -43,6 +51,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "sign.h"
 
 #define PLAN "/mmgate/plan"
 #define ARTIFACTS "/run/artifacts"
@@ -64,6 +74,12 @@
 #define BEAT_MS 1000
 #define KILL_GRACE_MS 3000
 #define PORT_WAIT_MS 10000
+#define CONTROL_BYTES 2000		/* of a line on the control port */
+/* Of the tests; the host takes a little more (host/vm/vm.c), for what PID 1 itself leaves */
+#define ARTIFACT_FILES 1990
+#define ARTIFACT_BYTES (240ULL << 20)
+#define ARTIFACT_DEPTH 4
+#define LEFT_OUT_SAID 20		/* artifacts that are named as left out */
 
 struct line_buf {
 	char buf[LINE_BYTES];
@@ -83,7 +99,16 @@ static struct line_buf control_in;
 static char *envs[MAX_ENV + 1];
 static size_t nr_envs;
 static char *tests[MAX_TESTS];
+static struct stat programs[MAX_TESTS];	/* of the tests, before the first one ran */
 static size_t nr_tests;
+static uint8_t key[SIGN_KEY_BYTES];
+static bool have_key;
+static uint64_t nr_told;
+static struct sign ktap_sign;
+static int taint_fd = -1;
+static dev_t artifacts_dev;
+static unsigned long long artifact_bytes;
+static unsigned int artifact_files, over_files, left_out;
 static char *shell, *shell_root, *shell_command;
 
 static long long now_ms(void)
@@ -133,10 +158,58 @@ static void __printf(2, 3) say(int fd, const char *fmt, ...)
 	write_all(fd, line, n);
 }
 
+/* A line on the control port, signed once there is a key */
+static void __printf(1, 2) tell(const char *fmt, ...)
+{
+	char line[CONTROL_BYTES + 32];
+	va_list ap;
+	int n, i;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line, CONTROL_BYTES, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	if (n > CONTROL_BYTES - 1)
+		n = CONTROL_BYTES - 1;
+	/* the host cleans lines before it reads them: what it would change is changed here */
+	for (i = 0; i < n; i++)
+		if (line[i] < 0x20 || line[i] > 0x7e)
+			line[i] = '?';
+	if (have_key)
+		n += snprintf(line + n, 32, " ~%016llx",
+			      (unsigned long long)sign_line(key, nr_told++, line, n));
+	line[n++] = '\n';
+	write_all(control, line, n);
+}
+
+/* A line on the KTAP port */
+static void __printf(1, 2) report(const char *fmt, ...)
+{
+	char line[LINE_BYTES + 256];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	if (n > (int)sizeof(line) - 2)
+		n = sizeof(line) - 2;
+	line[n++] = '\n';
+	sign_add(&ktap_sign, line, n);
+	write_all(ktap, line, n);
+}
+
 /* Trouble of PID 1 itself: to the host where it can hear, else to the console */
-#define trouble(fmt, ...)						\
-	say(control >= 0 ? control : kmsg, "%s" fmt,			\
-	    control >= 0 ? "trouble " : "mmgate: trouble ", ##__VA_ARGS__)
+#define trouble(fmt, ...)							\
+	do {									\
+		if (control >= 0)						\
+			tell("trouble " fmt, ##__VA_ARGS__);			\
+		else								\
+			say(kmsg, "mmgate: trouble " fmt, ##__VA_ARGS__);	\
+	} while (0)
 
 static int write_file(const char *path, const char *value)
 {
@@ -190,6 +263,7 @@ static void enable_controllers(void)
 static void mount_all(void)
 {
 	static const char * const dirs[] = { "/proc", "/sys", "/dev", "/tmp", "/run", "/mnt" };
+	struct stat st;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(dirs); i++)
@@ -207,6 +281,9 @@ static void mount_all(void)
 	mkdir("/dev/shm", 01777);
 	mount_one("tmpfs", "/dev/shm", NULL, false);
 	mkdir(ARTIFACTS, 0755);
+	if (!lstat(ARTIFACTS, &st))
+		artifacts_dev = st.st_dev;
+	taint_fd = open("/proc/sys/kernel/tainted", O_RDONLY | O_CLOEXEC);
 }
 
 /* Copy a file of /proc, which has no size of its own */
@@ -430,6 +507,16 @@ static char *unescaped(const char *text)
 	return copy;
 }
 
+/* "NAME SECONDS PATH ...": what PATH is now, it must be when it runs */
+static void add_test(const char *spec)
+{
+	char path[512];
+
+	if (sscanf(spec, "%*s %*s %511s", path) == 1)
+		stat(path, &programs[nr_tests]);
+	tests[nr_tests++] = strdup(spec);
+}
+
 static void plan_line(char *line)
 {
 	char *rest = strchr(line, ' '), *next;
@@ -444,7 +531,7 @@ static void plan_line(char *line)
 	} else if (!strcmp(line, "env") && nr_envs < MAX_ENV) {
 		envs[nr_envs++] = strdup(rest);
 	} else if (!strcmp(line, "test") && nr_tests < MAX_TESTS) {
-		tests[nr_tests++] = strdup(rest);
+		add_test(rest);
 	} else if (!strcmp(line, "shell")) {
 		shell = strdup(rest);
 	} else if (!strcmp(line, "command")) {
@@ -554,7 +641,7 @@ static void read_client(struct client *c)
 	line[strcspn(line, "\n")] = '\0';
 	c->id = ++last_id;
 	c->asked = true;
-	say(control, "request %u %s", c->id, line);
+	tell("request %u %s", c->id, line);
 }
 
 static void answer_client(char *line)
@@ -569,6 +656,17 @@ static void answer_client(char *line)
 			drop_client(&clients[i]);
 		}
 	}
+}
+
+static void take_key(const char *hex)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(key); i++)
+		if (sscanf(hex + 2 * i, "%2hhx", &key[i]) != 1)
+			return;
+	have_key = true;
+	sign_begin(&ktap_sign, key);
 }
 
 static void read_control(void)
@@ -586,7 +684,21 @@ static void read_control(void)
 		control_in.len = 0;
 		if (!strncmp(control_in.buf, "reply ", 6))
 			answer_client(control_in.buf + 6);
+		else if (!strncmp(control_in.buf, "key ", 4) && !have_key)
+			take_key(control_in.buf + 4);
 	}
+}
+
+/* Before any test runs, so none can read it */
+static void await_key(void)
+{
+	long long end = now_ms() + PORT_WAIT_MS;
+	struct pollfd pfd = { .fd = control, .events = POLLIN };
+
+	while (!have_key && now_ms() < end)
+		if (poll(&pfd, 1, 1000) > 0)
+			read_control();
+	memset(&control_in, 0, sizeof(control_in));
 }
 
 static void beat(void)
@@ -595,7 +707,7 @@ static void beat(void)
 
 	if (now_ms() >= next) {
 		next = now_ms() + BEAT_MS;
-		say(control, "beat");
+		tell("beat");
 	}
 }
 
@@ -612,9 +724,9 @@ static void relay(struct line_buf *b, const char *prefix, const char *data, size
 		}
 		b->buf[b->len] = '\0';
 		if (*said < TEST_BYTES)
-			say(ktap, "  %s%s", prefix, b->buf);
+			report("  %s%s", prefix, b->buf);
 		else if (!b->cut)
-			say(ktap, "  # mmgate: output over %d bytes is cut", TEST_BYTES);
+			report("  # mmgate: output over %d bytes is cut", TEST_BYTES);
 		b->cut = *said >= TEST_BYTES;
 		*said += b->len + 1;
 		b->len = 0;
@@ -654,15 +766,46 @@ static void tar_header(const char *name, unsigned long long size)
 	write_all(artifacts, h, sizeof(h));
 }
 
-static void tar_file(const char *path, const char *name)
+static void leave_out(const char *name, const char *why)
+{
+	if (left_out++ < LEFT_OUT_SAID)
+		trouble("artifact %.200s is left out: %s", name, why);
+}
+
+/*
+ * A test may have left anything: no link is followed, no pipe or device opened, no other mount
+ * entered, no more sent than the host takes; and what is left out is said.
+ */
+static void tar_file(int dir, const char *base, const char *name, dev_t dev)
 {
 	static char buf[65536];
 	unsigned long long left;
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || strlen(name) > 99)
-		goto out;
+	if (fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) || st.st_dev != dev) {
+		leave_out(name, "it is not a regular file");
+		return;
+	}
+	if (strlen(name) > 99) {
+		leave_out(name, "its name is longer than 99 bytes");
+		return;
+	}
+	if (st.st_size + artifact_bytes > ARTIFACT_BYTES) {
+		leave_out(name, "more bytes than the host takes");
+		return;
+	}
+	if (artifact_files >= ARTIFACT_FILES && dir != AT_FDCWD) {
+		over_files++;
+		return;
+	}
+	fd = openat(dir, base, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		leave_out(name, strerror(errno));
+		return;
+	}
+	artifact_files++;
+	artifact_bytes += st.st_size + 1024;
 	tar_header(name, st.st_size);
 	for (left = st.st_size; left; ) {
 		ssize_t n = read(fd, buf, left < sizeof(buf) ? left : sizeof(buf));
@@ -673,60 +816,106 @@ static void tar_file(const char *path, const char *name)
 		}
 		write_all(artifacts, buf, n);
 		left -= n;
+		beat();
 	}
 	memset(buf, 0, 512);
 	write_all(artifacts, buf, (512 - st.st_size % 512) % 512);
-out:
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 }
 
-/* Send a folder's files and take them away */
-static void tar_dir(const char *dir, const char *prefix, int depth)
+/* Send the files of the folder @base in @parent and take them away */
+static void tar_dir(int parent, const char *base, const char *prefix, int depth)
 {
-	DIR *d = opendir(dir);
+	int fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 
+	if (!d && fd >= 0)
+		close(fd);
 	while (d && (e = readdir(d))) {
-		char path[512], name[512];
+		char name[512];
 		struct stat st;
 
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
-		if (snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= (int)sizeof(path) ||
-		    snprintf(name, sizeof(name), "%s%s%s", prefix, *prefix ? "/" : "",
-			     e->d_name) >= (int)sizeof(name) || lstat(path, &st))
+		beat();
+		if (snprintf(name, sizeof(name), "%s%s%s", prefix, *prefix ? "/" : "",
+			     e->d_name) >= (int)sizeof(name) ||
+		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
-		if (S_ISDIR(st.st_mode) && depth < 4)
-			tar_dir(path, name, depth + 1);
+		if (!S_ISDIR(st.st_mode)) {
+			tar_file(fd, e->d_name, name, artifacts_dev);
+			unlinkat(fd, e->d_name, 0);
+			continue;
+		}
+		if (depth < ARTIFACT_DEPTH && st.st_dev == artifacts_dev)
+			tar_dir(fd, e->d_name, name, depth + 1);
 		else
-			tar_file(path, name);
-		if (S_ISDIR(st.st_mode))
-			rmdir(path);
-		else
-			unlink(path);
+			leave_out(name, "a folder too deep, or another mount");
+		unlinkat(fd, e->d_name, AT_REMOVEDIR);
 	}
 	if (d)
 		closedir(d);
+}
+
+static void send_artifacts(void)
+{
+	struct stat st;
+
+	if (!lstat(ARTIFACTS, &st) && S_ISDIR(st.st_mode) && st.st_dev == artifacts_dev) {
+		tar_dir(AT_FDCWD, ARTIFACTS, "", 0);
+		return;
+	}
+	trouble("artifacts: the test replaced %s: what it left there is lost", ARTIFACTS);
+	umount2(ARTIFACTS, MNT_DETACH | UMOUNT_NOFOLLOW);
+	if (lstat(ARTIFACTS, &st) || !S_ISDIR(st.st_mode)) {
+		unlink(ARTIFACTS);
+		mkdir(ARTIFACTS, 0755);
+	}
+	if (!lstat(ARTIFACTS, &st))
+		artifacts_dev = st.st_dev;
 }
 
 static void send_dmesg(void)
 {
 	int size = klogctl(10, NULL, 0), n, fd;
 	char *buf = size > 0 ? malloc(size) : NULL;
+	struct stat st;
 
 	n = buf ? klogctl(3, buf, size) : -1;
-	fd = open("/run/dmesg.txt", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
-	if (fd >= 0) {
+	unlink("/run/dmesg.txt");
+	fd = open("/run/dmesg.txt", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd >= 0 && !fstat(fd, &st)) {
 		if (n > 0)
 			write_all(fd, buf, n);
-		close(fd);
-		tar_file("/run/dmesg.txt", "dmesg.txt");
+		tar_file(AT_FDCWD, "/run/dmesg.txt", "dmesg.txt", st.st_dev);
 	}
+	if (fd >= 0)
+		close(fd);
+	if (over_files)
+		trouble("artifacts: %u are left out, over the %d that are taken", over_files, ARTIFACT_FILES);
+	if (left_out > LEFT_OUT_SAID)
+		trouble("artifacts: %u more are left out", left_out - LEFT_OUT_SAID);
 	free(buf);
 }
 
 /* ---- tests ---- */
+
+/*
+ * Tests are root's, but do without what would let them be PID 1: trace it or take its
+ * descriptors (ptrace(2), pidfd_getfd(2)), read memory through /dev/mem or /proc/kcore,
+ * load code into the kernel, or end the VM by reboot(2).
+ */
+static void drop_capabilities(void)
+{
+	static const int drop[] = {
+		CAP_SYS_PTRACE, CAP_SYS_RAWIO, CAP_SYS_MODULE, CAP_SYS_BOOT,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(drop); i++)
+		prctl(PR_CAPBSET_DROP, drop[i], 0, 0, 0);
+}
 
 static pid_t start_test(char **argv, int *out, int *err)
 {
@@ -749,6 +938,7 @@ static pid_t start_test(char **argv, int *out, int *err)
 		dup2(o[1], 1);
 		dup2(e[1], 2);
 		chdir("/tmp");
+		drop_capabilities();
 		execve(argv[0], argv, envs);
 		dprintf(2, "cannot run %s: %s\n", argv[0], strerror(errno));
 		_exit(127);
@@ -812,6 +1002,28 @@ static void kill_all(int sig)
 	kill(-1, sig);
 }
 
+/* Flags of the kernel's taint, by a descriptor from before the first test */
+static unsigned long long taint(void)
+{
+	char buf[32];
+	ssize_t n = pread(taint_fd, buf, sizeof(buf) - 1, 0);
+
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	return strtoull(buf, NULL, 10);
+}
+
+/* True where a test's program is the one that this VM was given */
+static bool same_program(size_t i, const char *path)
+{
+	struct stat st, *was = &programs[i];
+
+	return !stat(path, &st) && st.st_dev == was->st_dev && st.st_ino == was->st_ino &&
+	       st.st_size == was->st_size && st.st_ctim.tv_sec == was->st_ctim.tv_sec &&
+	       st.st_ctim.tv_nsec == was->st_ctim.tv_nsec;
+}
+
 static void run_test(size_t nr, char *spec)
 {
 	static struct line_buf out_buf, err_buf;
@@ -819,6 +1031,7 @@ static void run_test(size_t nr, char *spec)
 	int secs = atoi(strtok(NULL, " ") ?: "60"), out, err, status = 0, argc = 0;
 	bool out_open = true, err_open = true, late = false, done = false;
 	long long begin = now_ms(), limit, kill_at = 0;
+	unsigned long long tainted = taint(), taints;
 	size_t said = 0;
 	char *word;
 	pid_t pid;
@@ -829,16 +1042,21 @@ static void run_test(size_t nr, char *spec)
 		trouble("plan: test %s names no program", name);
 		return;
 	}
-	say(control, "start %s", name);
+	tell("start %s", name);
 	/* a warning, so that it gets onto the console, where splats are tied to it */
 	say(kmsg, "<4>mmgate: start %s", name);
-	say(ktap, "  # Subtest: %s", name);
+	report("  # Subtest: %s", name);
 	memset(&out_buf, 0, sizeof(out_buf));
 	memset(&err_buf, 0, sizeof(err_buf));
 	limit = begin + secs * 1000LL;
+	if (!same_program(nr - 1, argv[0])) {
+		report("not ok %zu %s # ERROR its program was changed by a test before it", nr, name);
+		tell("end %s", name);
+		return;
+	}
 	pid = start_test(argv, &out, &err);
 	if (pid < 0) {
-		say(ktap, "not ok %zu %s # BROKEN cannot start: %s", nr, name, strerror(errno));
+		report("not ok %zu %s # ERROR cannot start: %s", nr, name, strerror(errno));
 		return;
 	}
 	while (!done || out_open || err_open) {
@@ -878,20 +1096,23 @@ static void run_test(size_t nr, char *spec)
 	kill_all(SIGKILL);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
-	tar_dir(ARTIFACTS, "", 0);
-	say(ktap, "  # mmgate: %s %s %d after %lld ms", name,
+	send_artifacts();
+	report("  # mmgate: %s %s %d after %lld ms", name,
 	    late ? "timeout" : WIFEXITED(status) ? "exit" : "signal",
 	    late ? secs : WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status),
 	    now_ms() - begin);
 	if (late)
-		say(ktap, "not ok %zu %s # BROKEN over its %d s", nr, name, secs);
+		report("not ok %zu %s # ERROR over its %d s", nr, name, secs);
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 4)
-		say(ktap, "ok %zu %s # SKIP all of it", nr, name);
+		report("ok %zu %s # SKIP all of it", nr, name);
 	else
-		say(ktap, "%sok %zu %s", WIFEXITED(status) && !WEXITSTATUS(status) ? "" : "not ",
+		report("%sok %zu %s", WIFEXITED(status) && !WEXITSTATUS(status) ? "" : "not ",
 		    nr, name);
+	taints = taint();
+	if (taints & ~tainted)
+		tell("taint %s %llx %llx", name, tainted, taints);
 	say(kmsg, "<4>mmgate: end %s", name);
-	say(control, "end %s", name);
+	tell("end %s", name);
 }
 
 static void run_shell(void)
@@ -929,7 +1150,7 @@ static void run_shell(void)
 		poll_once(-1, -1, BEAT_MS / 10);
 		beat();
 		if (waitpid(-1, &status, WNOHANG) == pid) {
-			say(control, "exit %d", WIFEXITED(status) ? WEXITSTATUS(status) :
+			tell("exit %d", WIFEXITED(status) ? WEXITSTATUS(status) :
 			    128 + WTERMSIG(status));
 			return;
 		}
@@ -953,6 +1174,7 @@ int main(void)
 	size_t i;
 
 	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_DUMPABLE, 0);	/* /proc/1 and ptrace(2) ask for it */
 	mount_all();
 	if (getpid() != 1) {
 		fprintf(stderr, "%s: this is PID 1 of a test VM, not for a running system\n", PLAN);
@@ -969,7 +1191,8 @@ int main(void)
 	}
 	uname(&uts);
 	/* the kernel's clock: how long it took to come here, and when this is said */
-	say(control, "hello 1 %s %lld %lld", uts.release, born, now_ms());
+	tell("hello 1 %s %lld %lld", uts.release, born, now_ms());
+	await_key();
 	envs[nr_envs++] = (char *)"PATH=" PATHS;
 	envs[nr_envs++] = (char *)"HOME=/root";
 	envs[nr_envs++] = (char *)"MMGATE_VM=1";
@@ -977,14 +1200,17 @@ int main(void)
 	envs[nr_envs++] = (char *)"MMGATE_CONTROL=" CONTROL;
 	read_plan(&plan, false);
 	listen_control();
-	say(control, "ready");
-	say(ktap, "KTAP version 1");
-	say(ktap, "1..%zu", nr_tests);
+	if (taint())
+		tell("taint - 0 %llx", taint());
+	tell("ready");
+	report("KTAP version 1");
+	report("1..%zu", nr_tests);
 	for (i = 0; i < nr_tests; i++)
 		run_test(i + 1, tests[i]);
 	if (shell)
 		run_shell();
 	send_dmesg();
-	say(control, "goodbye");
+	tell("goodbye %llu %016llx", (unsigned long long)ktap_sign.bytes,
+	     (unsigned long long)sign_tag(&ktap_sign));
 	power_off();
 }

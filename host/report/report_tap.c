@@ -60,7 +60,7 @@ static void result(GString *out, int depth, guint n, const char *name, const cha
 	indent(out, depth);
 	g_string_append_printf(out, "%s %u %s", bad ? "not ok" : "ok", n, name);
 	if (!strcmp(word, "skip") || !strcmp(word, "broken"))
-		g_string_append_printf(out, " # %s %s", bad ? "BROKEN" : "SKIP", why);
+		g_string_append_printf(out, " # %s %s", bad ? "ERROR" : "SKIP", why);
 	g_string_append_c(out, '\n');
 	g_free(why);
 }

@@ -271,6 +271,8 @@ static json_t *boot_json(struct boot *b)
 	set_str(o, "append", vm->append);
 	json_object_set_new(o, "qemu", strings(vm->argv));
 	json_object_set_new(o, "splats", splat_scan(vm->console, vm->console_len));
+	taint_splats(json_object_get(o, "splats"), vm->taints);
+	json_object_set(o, "taints", vm->taints);
 	if (vm->trouble->len) {
 		char **lines = g_strsplit(g_strchomp(vm->trouble->str), "\n", -1);
 		json_t *list = json_array();
@@ -409,6 +411,9 @@ static void on_vm_ended(struct vm *vm, void *data)
 	r->alive--;
 	r->finished++;
 	r->tests_done += b->plan->tests->len;
+	if (strstr(vm->trouble->str, "artifact"))
+		status_note("%s on %s: artifacts are missing, see \"trouble\" in run.json",
+			    ((struct kernel *)r->s->kernels->pdata[b->kernel])->label, b->plan->machine->name);
 	if (strcmp(vm->state, "goodbye") && strcmp(vm->state, "stopped"))
 		status_note("%s on %s: %s: %s", ((struct kernel *)r->s->kernels->pdata[b->kernel])->label,
 			    b->plan->machine->name, vm->state, vm->reason);

@@ -8,6 +8,8 @@
 
 #include "base/arch.h"
 
+#include "sign.h"
+
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -60,6 +63,10 @@ struct vm_private {
 	int tap_log;
 	GString *console, *control, *qmp, *said;
 	bool hello, reset, stopping, finished;
+	uint8_t key[SIGN_KEY_BYTES];	/* known to us and PID 1 */
+	uint64_t nr_signed;		/* lines of the control port */
+	struct sign ktap_sign;		/* of what came, and what PID 1 says of it */
+	uint64_t signed_bytes, signed_tag;
 	GHashTable *requests;		/* DIMM id -> request number waiting for its event */
 	char *refused;			/* state to give where we end it ourselves */
 	char *why;
@@ -339,44 +346,83 @@ static void judge_end(struct vm *vm)
 	g_free(ports);
 }
 
-/* Unpack the guest's tar: regular files only, below artifacts/, bounded */
+/* A name that needs no thought: letters, digits, and folders below the one it is meant for */
+static bool plain_path(const char *name)
+{
+	return name && *name && *name != '/' && !strstr(name, "..") &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
+	       strlen(name);
+}
+
+/* One regular file of the guest's tar into the folder we are in; false where it did not get there whole */
+static bool unpack_file(struct archive *a, struct archive *disk, struct archive_entry *e)
+{
+	const void *block;
+	size_t n;
+	la_int64_t at;
+	int ret;
+
+	archive_entry_set_perm(e, 0644);
+	if (archive_write_header(disk, e) < ARCHIVE_WARN)
+		return false;
+	while ((ret = archive_read_data_block(a, &block, &n, &at)) == ARCHIVE_OK)
+		if (archive_write_data_block(disk, block, n, at) < ARCHIVE_WARN)
+			return false;
+	return ret == ARCHIVE_EOF && archive_write_finish_entry(disk) >= ARCHIVE_WARN;
+}
+
+/*
+ * Unpack the guest's tar: regular files of plain names only, below artifacts/, bounded; libarchive
+ * refuses links on the way, absolute paths and "..".  It follows the same rule from the folder that
+ * it is in, so we go there: nothing else runs meanwhile.
+ */
 static void unpack_artifacts(struct vm *vm)
 {
 	char *tar = g_build_filename(vm->dir, "artifacts.tar", NULL);
 	char *dir = g_build_filename(vm->dir, "artifacts", NULL);
-	struct archive *a = archive_read_new();
+	int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	struct archive *a = archive_read_new(), *disk = archive_write_disk_new();
 	struct archive_entry *e;
 	long long bytes = 0;
-	int files = 0, ret;
+	int files = 0;
 
 	archive_read_support_format_tar(a);
-	if (archive_read_open_filename(a, tar, 65536) != ARCHIVE_OK)
+	archive_write_disk_set_options(disk, ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
+				       ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS);
+	if (here < 0 || archive_read_open_filename(a, tar, 65536) != ARCHIVE_OK)
 		goto out;
-	while ((ret = archive_read_next_header(a, &e)) >= ARCHIVE_WARN && ret != ARCHIVE_EOF &&
-	       files++ < ARTIFACT_FILES) {
+	while (archive_read_next_header(a, &e) >= ARCHIVE_WARN) {
 		const char *name = archive_entry_pathname(e);
-		char *path, *parent, *buf;
 		long long size = archive_entry_size(e);
+		char *copy;
 
-		if (archive_entry_filetype(e) != AE_IFREG || !name || *name == '/' ||
-		    strstr(name, "..") || size < 0 || size > ARTIFACTS_MAX - bytes ||
-		    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") !=
-		    strlen(name))
+		if (++files > ARTIFACT_FILES) {
+			g_string_append_printf(vm->trouble, "the tests left more than %d artifacts: the rest is lost\n",
+					       ARTIFACT_FILES);
+			break;
+		}
+		if (archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e) || !plain_path(name) ||
+		    size < 0 || size > ARTIFACTS_MAX - bytes)
 			continue;
-		bytes += size;
-		path = g_build_filename(dir, name, NULL);
-		parent = g_path_get_dirname(path);
-		buf = g_try_malloc(size + 1);
-		if (buf && mmg_mkdirs(parent, NULL) &&
-		    archive_read_data(a, buf, size) == size &&
-		    g_file_set_contents(path, buf, size, NULL))
-			g_ptr_array_add(vm->artifacts, g_strdup(name));
-		g_free(buf);
-		g_free(parent);
-		g_free(path);
+		if (!bytes && !mmg_mkdirs(dir, NULL))
+			break;
+		bytes += size + 1;
+		if (chdir(dir))
+			break;
+		copy = g_strdup(name);
+		if (unpack_file(a, disk, e) && g_hash_table_add(names, g_strdup(copy)))
+			g_ptr_array_add(vm->artifacts, g_strdup(copy));
+		g_free(copy);
+		if (fchdir(here))
+			break;
 	}
 out:
+	archive_write_free(disk);
 	archive_read_free(a);
+	g_hash_table_unref(names);
+	if (here >= 0)
+		close(here);
 	unlink(tar);
 	g_free(tar);
 	g_free(dir);
@@ -412,6 +458,19 @@ static bool drained(const struct vm_private *p)
 	return !p->err_source;
 }
 
+/* The results that came must be those that PID 1 signed with its goodbye */
+static void check_results(struct vm *vm)
+{
+	struct vm_private *p = vm->p;
+
+	if (strcmp(vm->state, "goodbye") || (p->ktap_sign.bytes == p->signed_bytes &&
+					     sign_tag(&p->ktap_sign) == p->signed_tag))
+		return;
+	vm->state = "lost";
+	g_free(vm->reason);
+	vm->reason = g_strdup("the results that came are not those that PID 1 gave: a test spoke in its place");
+}
+
 static void finish(struct vm *vm)
 {
 	struct vm_private *p = vm->p;
@@ -435,6 +494,7 @@ static void finish(struct vm *vm)
 	vm->console = p->console->str;
 	vm->console_len = p->console->len;
 	judge_end(vm);
+	check_results(vm);
 	unpack_artifacts(vm);
 	remove_disks(vm);
 	vm->ended(vm, vm->data);
@@ -558,16 +618,77 @@ static void before_init(struct vm *vm, const char *line)
 	vm->firmware_s = room - now / 1e3;
 }
 
+/* A key for this VM: PID 1 reads it before any test runs, and signs with it what it says from then on */
+static void send_key(struct vm *vm)
+{
+	struct vm_private *p = vm->p;
+	GString *hex = g_string_new(NULL);
+
+	if (getrandom(p->key, sizeof(p->key), 0) != sizeof(p->key))
+		g_error("getrandom: %s", g_strerror(errno));
+	for (size_t i = 0; i < sizeof(p->key); i++)
+		g_string_append_printf(hex, "%02x", p->key[i]);
+	sign_begin(&p->ktap_sign, p->key);
+	control_say(vm, "key %s\n", hex->str);
+	g_string_free(hex, TRUE);
+}
+
+/* True for a line "TEXT ~TAG" that only PID 1 can have said now; the tag is cut off */
+static bool verify_line(struct vm_private *p, char *line)
+{
+	char *mark = strrchr(line, '~'), want[24];
+
+	if (!mark || mark == line || mark[-1] != ' ')
+		return false;
+	g_snprintf(want, sizeof(want), "~%016" G_GINT64_MODIFIER "x",
+		   sign_line(p->key, p->nr_signed, line, mark - 1 - line));
+	if (strcmp(mark, want))
+		return false;
+	p->nr_signed++;
+	mark[-1] = '\0';
+	return true;
+}
+
+static void taint_line(struct vm *vm, const char *line)
+{
+	guint64 before, after;
+	char name[256];
+
+	if (sscanf(line, "%255s %" G_GINT64_MODIFIER "x %" G_GINT64_MODIFIER "x", name, &before, &after) == 3 &&
+	    json_array_size(vm->taints) < MAX_EVENTS)
+		json_array_append_new(vm->taints, json_pack("{s:s, s:I, s:I}", "test", name, "before",
+							    (json_int_t)before, "after", (json_int_t)after));
+}
+
+static void goodbye_line(struct vm *vm, const char *line)
+{
+	struct vm_private *p = vm->p;
+
+	if (p->goodbye || sscanf(line, "%" G_GINT64_MODIFIER "u %" G_GINT64_MODIFIER "x", &p->signed_bytes,
+				 &p->signed_tag) != 2)
+		return;
+	p->goodbye = p->last_beat;
+	vm->goodbye_s = since(vm);
+}
+
 static void control_line(struct vm *vm, char *line)
 {
 	struct vm_private *p = vm->p;
 
+	/* there is no key before hello, and no test: PID 1 may say what it could not do */
+	if (!p->hello && !g_str_has_prefix(line, "hello ") && !g_str_has_prefix(line, "trouble "))
+		return;
+	if (p->hello && !verify_line(p, line)) {
+		vm_stop(vm, "lost", "a line on the control port is not PID 1's: a test spoke in its place");
+		return;
+	}
 	p->last_beat = g_get_monotonic_time();
 	if (g_str_has_prefix(line, "hello ") && !p->hello) {
 		p->hello = true;
 		vm->hello_s = since(vm);
 		before_init(vm, line);
 		event(vm, "hello", "");
+		send_key(vm);
 	} else if (!strcmp(line, "ready")) {
 		vm->ready_s = since(vm);
 		event(vm, "ready", "");
@@ -581,9 +702,10 @@ static void control_line(struct vm *vm, char *line)
 		g_string_append_printf(vm->trouble, "%s\n", line + 8);
 	} else if (g_str_has_prefix(line, "exit ")) {
 		vm->shell_status = CLAMP(atoi(line + 5), 0, 255);
-	} else if (!strcmp(line, "goodbye")) {
-		p->goodbye = p->last_beat;
-		vm->goodbye_s = since(vm);
+	} else if (g_str_has_prefix(line, "taint ")) {
+		taint_line(vm, line + 6);
+	} else if (g_str_has_prefix(line, "goodbye ")) {
+		goodbye_line(vm, line + 8);
 	}
 }
 
@@ -661,6 +783,7 @@ static void take_ktap(struct vm *vm, const char *buf, ssize_t n)
 		vm_stop(vm, "lost", "the guest sent more than 64 MiB of results: ended");
 		return;
 	}
+	sign_add(&vm->p->ktap_sign, buf, n);
 	put_log(vm, vm->p->tap_log, buf, n);
 	ktap_feed(vm->ktap, buf, n);
 }
@@ -894,6 +1017,7 @@ bool vm_start(struct vm *vm, GError **err)
 	vm->artifacts = g_ptr_array_new_with_free_func(g_free);
 	vm->trouble = g_string_new(NULL);
 	vm->events = json_array();
+	vm->taints = json_array();
 	if (!make_channels(p->fds, theirs, err))
 		return false;
 	p->console_log = log_file(vm, "console.log");
@@ -934,6 +1058,7 @@ void vm_free(struct vm *vm)
 		g_ptr_array_unref(vm->artifacts);
 		g_string_free(vm->trouble, TRUE);
 		json_decref(vm->events);
+		json_decref(vm->taints);
 	}
 	if (vm->argv)
 		g_ptr_array_unref(vm->argv);

@@ -100,6 +100,7 @@ struct vm {
 	gsize console_len;
 	GString *trouble;		/* what PID 1 could not do, a line each */
 	json_t *events;			/* name and seconds: start, end of each test */
+	json_t *taints;			/* test ("-" for the boot), flags before and after it */
 
 	struct vm_private *p;
 };

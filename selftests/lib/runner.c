@@ -367,7 +367,7 @@ static void print_result(int nr, const char *name, enum result result, const cha
 		printf("not ok %d %s\n", nr, name);
 		break;
 	default:
-		printf("not ok %d %s # BROKEN %s\n", nr, name, reason);
+		printf("not ok %d %s # ERROR %s\n", nr, name, reason);
 	}
 	fflush(stdout);
 }

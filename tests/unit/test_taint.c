@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// unit-sources: host/run/taint.c host/base/*.c
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "run/run.h"
+#include "sign.h"
+
+static size_t splats_of(const char *splats, const char *taints, const char *title)
+{
+	json_t *s = json_loads(splats, 0, NULL), *t = json_loads(taints, 0, NULL);
+	size_t n;
+
+	assert_non_null(s);
+	assert_non_null(t);
+	taint_splats(s, t);
+	n = json_array_size(s);
+	if (title)
+		assert_non_null(strstr(json_string_value(json_object_get(json_array_get(s, n - 1), "title")), title));
+	json_decref(s);
+	json_decref(t);
+	return n;
+}
+
+static void told(void **state)
+{
+	(void)state;
+	/* a warning (bit 9) that no splat explains */
+	assert_int_equal(splats_of("[]", "[{\"test\": \"mm/a\", \"before\": 0, \"after\": 512}]", "(W)"), 1);
+	assert_int_equal(splats_of("[{\"test\": \"mm/a\"}]", "[{\"test\": \"mm/a\", \"before\": 0, \"after\": 512}]", NULL), 1);
+	assert_int_equal(splats_of("[{\"test\": \"mm/b\"}]", "[{\"test\": \"mm/a\", \"before\": 0, \"after\": 512}]", "(W)"), 2);
+	/* it was there before the test */
+	assert_int_equal(splats_of("[]", "[{\"test\": \"mm/a\", \"before\": 512, \"after\": 512}]", NULL), 0);
+	assert_int_equal(splats_of("[]", "[{\"test\": \"mm/a\", \"before\": 512, \"after\": 640}]", "(D)"), 1);
+	/* a module that is not the kernel's own: told apart, no fault */
+	assert_int_equal(splats_of("[]", "[{\"test\": \"mm/a\", \"before\": 0, \"after\": 12288}]", NULL), 0);
+	/* since the boot */
+	assert_int_equal(splats_of("[]", "[{\"test\": \"-\", \"before\": 0, \"after\": 512}]", "since its boot"), 1);
+	assert_int_equal(splats_of("[{\"test\": null}]", "[{\"test\": \"-\", \"before\": 0, \"after\": 512}]", NULL), 1);
+}
+
+/* The example of the paper's appendix: key 00..0f, 15 bytes 00..0e */
+static void signature(void **state)
+{
+	uint8_t key[SIGN_KEY_BYTES], text[15];
+	struct sign s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(key); i++)
+		key[i] = i;
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = i;
+	sign_begin(&s, key);
+	sign_add(&s, text, 7);
+	sign_add(&s, text + 7, 8);
+	assert_true(sign_tag(&s) == 0xa129ca6149be45e5ULL);
+	assert_true(sign_tag(&s) == 0xa129ca6149be45e5ULL);
+	assert_true(sign_line(key, 0, "beat", 4) != sign_line(key, 1, "beat", 4));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(told),
+		cmocka_unit_test(signature),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA		1
+#define SCHEMA		2	/* 2: figures of workloads */
 #define WAIT_MS		15000	/* for other runs that write */
 #define TRAIL		20	/* results shown of each line */
 
@@ -28,6 +28,10 @@ static const char schema_sql[] =
 	" machine TEXT NOT NULL, kernel TEXT NOT NULL, label TEXT NOT NULL, arch TEXT NOT NULL,"
 	" repeat INTEGER NOT NULL, result TEXT NOT NULL, duration REAL, auc REAL, reason TEXT,"
 	" allowed TEXT);"
+	"CREATE TABLE IF NOT EXISTS figure ("
+	" run INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE, name TEXT NOT NULL,"
+	" machine TEXT NOT NULL, kernel TEXT NOT NULL, label TEXT NOT NULL, repeat INTEGER NOT NULL,"
+	" metric TEXT NOT NULL, value REAL NOT NULL);"
 	"CREATE INDEX IF NOT EXISTS result_name ON result (name, machine, kernel);"
 	"CREATE INDEX IF NOT EXISTS result_run ON result (run);";
 
@@ -102,7 +106,7 @@ static bool prepare_db(sqlite3 *db, GError **err)
 	return version == SCHEMA || make_schema(db, err);
 }
 
-static sqlite3 *open_db(GError **err)
+struct sqlite3 *history_open(GError **err)
 {
 	char *path = mmg_cache_path("history.sqlite", NULL);
 	sqlite3 *db = NULL;
@@ -196,6 +200,39 @@ static bool insert_results(sqlite3 *db, const struct rep *r, sqlite3_int64 run)
 	return ok;
 }
 
+/* The figures of the workloads; what the other tests measure is in their artifacts */
+static bool insert_figures(sqlite3 *db, const struct rep *r, sqlite3_int64 run)
+{
+	sqlite3_stmt *s = NULL;
+	bool ok = sqlite3_prepare_v2(db, "INSERT INTO figure VALUES (?,?,?,?,?,?,?,?)", -1, &s, NULL) == SQLITE_OK;
+	const char *metric;
+	json_t *c, *v;
+	size_t i;
+
+	json_array_foreach(r->cases, i, c) {
+		json_t *k = json_array_get(r->kernels, obj_int(c, "kernel"));
+
+		if (!g_str_has_prefix(obj_str(c, "name"), "bench/"))
+			continue;
+		json_object_foreach(json_object_get(c, "metrics"), metric, v) {
+			if (!ok || !json_is_number(v))
+				continue;
+			sqlite3_bind_int64(s, 1, run);
+			bind(s, 2, obj_str(c, "name"));
+			bind(s, 3, obj_str(c, "machine"));
+			bind(s, 4, kernel_key(k));
+			bind(s, 5, rep_label(r, obj_int(c, "kernel")));
+			sqlite3_bind_int64(s, 6, obj_int(c, "repeat"));
+			bind(s, 7, metric);
+			sqlite3_bind_double(s, 8, json_number_value(v));
+			ok = sqlite3_step(s) == SQLITE_DONE;
+			sqlite3_reset(s);
+		}
+	}
+	sqlite3_finalize(s);
+	return ok;
+}
+
 /**
  * history_add() - keep a run
  * @run: run.json; one that is there already is not added again
@@ -206,13 +243,13 @@ static bool insert_results(sqlite3 *db, const struct rep *r, sqlite3_int64 run)
 bool history_add(json_t *run, GError **err)
 {
 	struct rep *r = rep_new(run, "the run", err);
-	sqlite3 *db = r ? open_db(err) : NULL;
+	sqlite3 *db = r ? history_open(err) : NULL;
 	sqlite3_int64 id = 0;
 	bool ok = false;
 
 	if (db) {
 		ok = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
-		     insert_run(db, run, &id) && (!id || insert_results(db, r, id)) &&
+		     insert_run(db, run, &id) && (!id || (insert_results(db, r, id) && insert_figures(db, r, id))) &&
 		     sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 		if (!ok)
 			sql_fault(db, err, "adding the run");
@@ -447,7 +484,7 @@ static int count_flaky(GPtrArray *all)
  */
 int verb_history(struct cli *cli, GError **err)
 {
-	sqlite3 *db = open_db(err);
+	sqlite3 *db = history_open(err);
 	GPtrArray *all = db ? read_records(db, cli, err) : NULL;
 	int flaky, lines, status = MMG_EXIT_OK;
 

@@ -41,6 +41,7 @@ struct cli {
 	GPtrArray *good;		/* --good: bisect */
 	char *bad;			/* --bad: bisect */
 	int confidence, rate;		/* bisect, in percent; 0: the default */
+	char *metric;			/* trend */
 	bool once;			/* watch: what is there now, then end */
 	char *tester;			/* --from: who answers, "Name <address>" */
 	int budget;			/* --budget: gate without a name, minutes; 0: no bound */
@@ -59,6 +60,7 @@ int verb_mutants(struct cli *cli, GError **err);
 int verb_bench(struct cli *cli, GError **err);
 int verb_bisect(struct cli *cli, GError **err);
 int verb_watch(struct cli *cli, GError **err);
+int verb_trend(struct cli *cli, GError **err);
 /* bisect_whole.c: the whole bisection on @src, where --good and --bad are given */
 int bisect_whole(struct cli *cli, struct source *src, GError **err);
 int verb_report(struct cli *cli, GError **err);

@@ -58,7 +58,7 @@
 #define ARTIFACTS "/run/artifacts"
 #define CONTROL "/run/mmgate.sock"
 #define BOOT_DIR "/run/mmgate/boot"	/* what selftests/mm/lowmem_reserve_test.c reads */
-#define BOOT_BYTES (1 << 20)		/* no file kept there is larger */
+#define BOOT_BYTES (1024 * 1024)		/* no file kept there is larger */
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define __printf(f, a) __attribute__((format(printf, f, a)))
@@ -101,9 +101,9 @@ static size_t nr_envs;
 static char *tests[MAX_TESTS];
 static struct stat programs[MAX_TESTS];	/* of the tests, before the first one ran */
 static size_t nr_tests;
-static uint8_t key[SIGN_KEY_BYTES];
+static unsigned char key[SIGN_KEY_BYTES];
 static bool have_key;
-static uint64_t nr_told;
+static unsigned long long nr_told;
 static struct sign ktap_sign;
 static int taint_fd = -1;
 static dev_t artifacts_dev;
@@ -178,7 +178,7 @@ static void __printf(1, 2) tell(const char *fmt, ...)
 			line[i] = '?';
 	if (have_key)
 		n += snprintf(line + n, 32, " ~%016llx",
-			      (unsigned long long)sign_line(key, nr_told++, line, n));
+			      sign_line(key, nr_told++, line, n));
 	line[n++] = '\n';
 	write_all(control, line, n);
 }
@@ -203,13 +203,19 @@ static void __printf(1, 2) report(const char *fmt, ...)
 }
 
 /* Trouble of PID 1 itself: to the host where it can hear, else to the console */
-#define trouble(fmt, ...)							\
-	do {									\
-		if (control >= 0)						\
-			tell("trouble " fmt, ##__VA_ARGS__);			\
-		else								\
-			say(kmsg, "mmgate: trouble " fmt, ##__VA_ARGS__);	\
-	} while (0)
+static void __printf(1, 2) trouble(const char *fmt, ...)
+{
+	char text[CONTROL_BYTES - 20];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (control >= 0)
+		tell("trouble %s", text);
+	else
+		say(kmsg, "mmgate: trouble %s", text);
+}
 
 static int write_file(const char *path, const char *value)
 {
@@ -783,7 +789,8 @@ static void tar_file(int dir, const char *base, const char *name, dev_t dev)
 	struct stat st;
 	int fd;
 
-	if (fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) || st.st_dev != dev) {
+	if (fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+	    st.st_dev != dev) {
 		leave_out(name, "it is not a regular file");
 		return;
 	}
@@ -893,7 +900,8 @@ static void send_dmesg(void)
 	if (fd >= 0)
 		close(fd);
 	if (over_files)
-		trouble("artifacts: %u are left out, over the %d that are taken", over_files, ARTIFACT_FILES);
+		trouble("artifacts: %u are left out, over the %d that are taken", over_files,
+			ARTIFACT_FILES);
 	if (left_out > LEFT_OUT_SAID)
 		trouble("artifacts: %u more are left out", left_out - LEFT_OUT_SAID);
 	free(buf);
@@ -1050,7 +1058,8 @@ static void run_test(size_t nr, char *spec)
 	memset(&err_buf, 0, sizeof(err_buf));
 	limit = begin + secs * 1000LL;
 	if (!same_program(nr - 1, argv[0])) {
-		report("not ok %zu %s # ERROR its program was changed by a test before it", nr, name);
+		report("not ok %zu %s # ERROR its program was changed by a test before it", nr,
+		       name);
 		tell("end %s", name);
 		return;
 	}
@@ -1098,16 +1107,16 @@ static void run_test(size_t nr, char *spec)
 		;
 	send_artifacts();
 	report("  # mmgate: %s %s %d after %lld ms", name,
-	    late ? "timeout" : WIFEXITED(status) ? "exit" : "signal",
-	    late ? secs : WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status),
-	    now_ms() - begin);
+	       late ? "timeout" : WIFEXITED(status) ? "exit" : "signal",
+	       late ? secs : WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status),
+	       now_ms() - begin);
 	if (late)
 		report("not ok %zu %s # ERROR over its %d s", nr, name, secs);
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 4)
 		report("ok %zu %s # SKIP all of it", nr, name);
 	else
 		report("%sok %zu %s", WIFEXITED(status) && !WEXITSTATUS(status) ? "" : "not ",
-		    nr, name);
+		       nr, name);
 	taints = taint();
 	if (taints & ~tainted)
 		tell("taint %s %llx %llx", name, tainted, taints);
@@ -1210,7 +1219,7 @@ int main(void)
 	if (shell)
 		run_shell();
 	send_dmesg();
-	tell("goodbye %llu %016llx", (unsigned long long)ktap_sign.bytes,
-	     (unsigned long long)sign_tag(&ktap_sign));
+	tell("goodbye %llu %016llx", ktap_sign.bytes,
+	     sign_tag(&ktap_sign));
 	power_off();
 }

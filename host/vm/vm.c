@@ -640,7 +640,7 @@ static bool verify_line(struct vm_private *p, char *line)
 
 	if (!mark || mark == line || mark[-1] != ' ')
 		return false;
-	g_snprintf(want, sizeof(want), "~%016" G_GINT64_MODIFIER "x",
+	g_snprintf(want, sizeof(want), "~%016llx",
 		   sign_line(p->key, p->nr_signed, line, mark - 1 - line));
 	if (strcmp(mark, want))
 		return false;

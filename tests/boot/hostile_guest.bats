@@ -13,7 +13,7 @@ setup_file() {
 
 		int main(int argc, char **argv)
 		{
-			uint8_t key[SIGN_KEY_BYTES] = { 0 };
+			unsigned char key[SIGN_KEY_BYTES] = { 0 };
 			struct sign s;
 			int c;
 

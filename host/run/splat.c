@@ -13,6 +13,7 @@
  */
 #include "run/splat.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LINE_MAX_BYTES	1024	/* of a line; a longer one is read in pieces */
@@ -47,6 +48,7 @@ struct scan {
 	GRegex *prefix, *inner, *frame, *reg, *at, *in, *numbers, *dump;
 	GRegex **kinds, **innocents;
 	char *test;		/* running now */
+	char *victim;		/* of the OOM kill that this test announced, in the kernel's words */
 	char *note;		/* line after "cut here", which is a WARN()'s message */
 	char *cut_caller;
 	guint cut;		/* lines since "cut here", 0 for none */
@@ -424,6 +426,26 @@ static void cut_unknown(struct scan *s)
 	}
 }
 
+/*
+ * A test that is about an OOM kill says so first, by the process's number (see
+ * mmg_expect_oom_kill()).  One kill of that process is no splat, any other one is.
+ */
+static bool announced(struct scan *s, const char *line)
+{
+	static const char words[] = "mmgate: expect OOM kill of process ";
+
+	if (s->test && g_str_has_prefix(line, words)) {
+		g_free(s->victim);
+		s->victim = g_strdup_printf("ut of memory: Killed process %u ", (unsigned int)
+					    strtoul(line + strlen(words), NULL, 10));
+		return true;
+	}
+	if (!s->victim || !strstr(line, s->victim))
+		return false;
+	g_clear_pointer(&s->victim, g_free);
+	return true;
+}
+
 static bool marker(struct scan *s, const char *line)
 {
 	static const char start[] = "mmgate: start ", end[] = "mmgate: end ";
@@ -435,6 +457,7 @@ static bool marker(struct scan *s, const char *line)
 	s->last = NULL;
 	s->asked = false;
 	s->expected = s->dumping = 0;
+	g_clear_pointer(&s->victim, g_free);
 	g_clear_pointer(&s->test, g_free);
 	if (g_str_has_prefix(line, start))
 		s->test = g_strndup(line + strlen(start), strcspn(line + strlen(start), " \t"));
@@ -556,7 +579,7 @@ static void scan_line(struct scan *s, const char *text, const char *caller, bool
 	const struct splat_innocent *none;
 	int slot;
 
-	if (marker(s, line))
+	if (marker(s, line) || announced(s, line))
 		return;
 	if (strstr(line, "-[ cut here ]-") || g_str_has_prefix(line, "8<--- cut here ---")) {
 		slot = slot_of(s, caller);
@@ -681,6 +704,7 @@ static void scan_free(struct scan *s)
 	g_free(s->kinds);
 	g_free(s->innocents);
 	g_free(s->test);
+	g_free(s->victim);
 	g_free(s->note);
 	g_free(s->cut_caller);
 }

@@ -151,6 +151,19 @@ void mmg_doing(const char *fmt, ...)
 	va_end(ap);
 }
 
+void mmg_expect_oom_kill(pid_t pid)
+{
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC), n;
+	char text[80];
+
+	n = snprintf(text, sizeof(text), "<4>mmgate: expect OOM kill of process %d\n", pid);
+	/* not to be had: then the kill is seen as any other is */
+	if (fd < 0 || write(fd, text, n) != n)
+		mmg_info("/dev/kmsg: %s: the kill cannot be announced", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
 static int mkdirs(char *path)
 {
 	char *p;

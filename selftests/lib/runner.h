@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "compiler.h"
 
@@ -83,6 +84,11 @@ void mmg_skip_all(const char *fmt, ...) __printf(1, 2) __noreturn;
 void mmg_info(const char *fmt, ...) __printf(1, 2);
 /* A measured value: "# mmgate-metric: CASE NAME VALUE"; names are [a-z0-9_] */
 void mmg_metric(const char *name, double value);
+/*
+ * Say in the kernel's log that an OOM kill of process @pid is what the case is about, so
+ * that the reader of the console does not take it for a fault: one kill, of that process.
+ */
+void mmg_expect_oom_kill(pid_t pid);
 /* What the case is doing, named when it is killed for taking too long */
 void mmg_doing(const char *fmt, ...) __printf(1, 2);
 /*

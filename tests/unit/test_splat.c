@@ -131,6 +131,35 @@ static void oops_is_one(void **state)
 	json_decref(a);
 }
 
+/* An OOM kill that a test announced is none, once, for that process, in that test */
+static void announced_kill(void **state)
+{
+	static const char expect[] = "[    2.0] mmgate: expect OOM kill of process 12\r\n";
+	static const char kill_12[] = "[    3.0] Out of memory: Killed process 12 (x) total-vm:1kB\r\n";
+	static const char kill_123[] = "[    3.0] Out of memory: Killed process 123 (x)\r\n";
+	static const char next[] = "[    4.0] mmgate: start kvm/other\r\n";
+	const struct {
+		const char *a, *b, *c;
+		size_t splats;
+	} rows[] = {
+		{ expect, kill_12, "", 0 },
+		{ expect, kill_123, "", 1 },
+		{ expect, kill_12, kill_12, 1 },
+		{ expect, next, kill_12, 1 },
+		{ kill_12, expect, "", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *console = g_strconcat(BOOT, rows[i].a, rows[i].b, rows[i].c, END, NULL);
+		json_t *a = scan(console);
+
+		assert_int_equal(json_array_size(a), rows[i].splats);
+		json_decref(a);
+		g_free(console);
+	}
+}
+
 static void kinds(void **state)
 {
 	static const struct {
@@ -486,6 +515,7 @@ int main(void)
 		cmocka_unit_test(fingerprint_is_stable),
 		cmocka_unit_test(counted_once),
 		cmocka_unit_test(oops_is_one),
+		cmocka_unit_test(announced_kill),
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(tied_to_the_test_that_ran),
 		cmocka_unit_test(rows),

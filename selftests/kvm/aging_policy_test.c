@@ -237,7 +237,6 @@ static void feedback_case(const struct mmg_case *c)
 	mmg_metric("table", table);
 	mmg_metric("moved", moved);
 	mmg_metric("control_moved", control);
-	
 	/* those that were evicted before, and came back */
 	if (control > 2 * BATCH)
 		mmg_fail("without force %llu pages moved although eviction had looked nowhere",

@@ -19,4 +19,28 @@
 #pragma weak kvm_selftest_init
 void kvm_selftest_init(void);
 
+#ifdef __x86_64__
+#include "svm_util.h"
+
+/* Names of the VMCB's fields up to 7.0 */
+#ifndef SVM_MISC_ENABLE_NP
+#define SVM_MISC_ENABLE_NP	SVM_NESTED_CTL_NP_ENABLE
+#define misc_ctl		nested_ctl
+#endif
+
+/*
+ * For guest code: prepare @svm to run @code on the stack that ends at @stack.  Up to 7.2
+ * generic_svm_setup() takes the stack, later the library has one (of a page) itself.
+ */
+static inline void svm_setup(struct svm_test_data *svm, void *code, void *stack)
+{
+#ifdef KVM_LIB_SVM_SETUP_TAKES_STACK
+	generic_svm_setup(svm, code, stack);
+#else
+	generic_svm_setup(svm, code);
+	svm->vmcb->save.rsp = (u64)stack;
+#endif
+}
+#endif /* __x86_64__ */
+
 #endif /* MMGATE_KVM_COMPAT_H */

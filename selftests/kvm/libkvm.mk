@@ -45,6 +45,18 @@ KVM_CFLAGS := -D__EXPORTED_HEADERS__ -D__user= '-D__packed=__attribute__((packed
 # tools/include defines words as glibc's headers do, and not quite alike
 KVM_LIB_CFLAGS = -std=gnu11 -O2 -g -w -D_GNU_SOURCE= $(KVM_CFLAGS)
 
+# What the library of this tree has, found out by compiling a line against its headers: a
+# version number would be wrong for every backport.  kvm_compat.h makes the same of both.
+kvm_compiles = $(shell printf '\043include "kvm_util.h"\n\043include "%s"\n%s\n' $(1) '$(2)' | \
+	$(CC) $(KVM_LIB_CFLAGS) -fsyntax-only -x c - 2>/dev/null && echo yes)
+comma := ,
+ifneq ($(filter all run_tests install,$(or $(MAKECMDGOALS),all)),)
+ifeq ($(ARCH),x86)
+KVM_FEATURES := $(if $(call kvm_compiles,svm_util.h,void f(struct svm_test_data *s$(comma) void *p) \
+	{ generic_svm_setup(s$(comma) p$(comma) p); }),-DKVM_LIB_SVM_SETUP_TAKES_STACK)
+endif
+endif
+
 # Where asm/unistd.h includes a header that the kernel generates, give the generic
 # table in its place: the numbers of these architectures are the generic ones.
 ifneq ($(filter arm64 riscv,$(ARCH)),)
@@ -96,7 +108,7 @@ $(LIBKVM): $(KVM_OBJS)
 	$(Q)$(AR) rcs $@ $^
 
 # The family's own helpers, and the flags of guest code, which runs without libc
-TEST_CFLAGS += $(KVM_CFLAGS:-I%=-isystem %)
+TEST_CFLAGS += $(KVM_CFLAGS:-I%=-isystem %) $(KVM_FEATURES)
 $(VM_O): $(KVM_OUT)/%.o: %.c $(STAMP)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)

@@ -32,14 +32,6 @@
 
 #if defined(__x86_64__)
 
-#include "svm_util.h"
-
-/* Names of the VMCB's fields up to 7.0 */
-#ifndef SVM_MISC_ENABLE_NP
-#define SVM_MISC_ENABLE_NP	SVM_NESTED_CTL_NP_ENABLE
-#define misc_ctl		nested_ctl
-#endif
-
 #define BATCH		64
 #define AUC_GOOD	0.99
 #define L2_MOVE		0x800000000UL	/* 32G: L2's address of the region less L1's */
@@ -99,7 +91,7 @@ static void l1_code(struct vm_job *job, struct svm_test_data *svm, u64 npt_root)
 	struct vmcb *vmcb = svm->vmcb;
 
 	l2_job = job;
-	generic_svm_setup(svm, l2_code, &l2_stack[L2_STACK - 1]);
+	svm_setup(svm, l2_code, &l2_stack[L2_STACK - 1]);
 	vmcb->control.misc_ctl |= SVM_MISC_ENABLE_NP;
 	vmcb->control.nested_cr3 = npt_root;
 	for (;;) {

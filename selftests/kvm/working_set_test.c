@@ -63,14 +63,21 @@ static void set_up(struct scenario *s, const struct params *p, const char *name)
 	group_age(&s->group, true);
 }
 
-/* One period: the set is cycled through twice, then aged.  Returns the estimate in pages. */
+/*
+ * One period: the set is cycled through and aged, twice.  Returns the estimate in pages.
+ *
+ * From 6.14 on (4d5d14a01e2c) a page that was folded into another generation is promoted
+ * on the second observation only, unless it comes marked accessed, as a guest's does:
+ * folio_update_gen() in mm/vmscan.c sets PG_referenced on the first.
+ */
 static u64 period(struct scenario *s, const u32 *order, size_t n)
 {
-	int type = scenario_type(s);
+	int type = scenario_type(s), i;
 
-	scenario_touch(s, order, n, false);
-	scenario_touch(s, order, n, true);
-	group_age(&s->group, true);
+	for (i = 0; i < 2; i++) {
+		scenario_touch(s, order, n, i);
+		group_age(&s->group, true);
+	}
 	group_read(&s->group, false);
 	return group_pages(&s->group, 0, type) + group_pages(&s->group, 1, type);
 }

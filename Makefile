@@ -11,8 +11,8 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= -Wall -Wextra -Wformat=2 -Wno-format-nonl
 	$(PKG_CFLAGS) -Ihost -Iselftests/lib -Iguest -MMD -MP $(CFLAGS)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
-# the journal of changed settings is the selftests' own
-OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard host/*/*.c) selftests/lib/journal.c)
+# the journal of changed settings and the table of rules are the selftests' own
+OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard host/*/*.c) selftests/lib/journal.c selftests/lib/rules.c)
 UNITS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 
 all: $(B)/mmgate

@@ -312,6 +312,22 @@ static void keep_file(const char *from, const char *to)
 	close(in);
 }
 
+/* The kernel's log as a file */
+static void keep_log(const char *to)
+{
+	int size = klogctl(10, NULL, 0), n, fd;
+	char *buf = size > 0 ? malloc(size) : NULL;
+
+	n = buf ? klogctl(3, buf, size) : -1;
+	fd = open(to, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd >= 0) {
+		if (n > 0)
+			write_all(fd, buf, n);
+		close(fd);
+	}
+	free(buf);
+}
+
 /*
  * The zones as boot left them.  On some kernels a mere read of the ratio recomputes
  * their reserves, so this comes first, and a second look shows what the read did.
@@ -323,6 +339,7 @@ static void keep_boot_rows(void)
 	keep_file("/proc/zoneinfo", BOOT_DIR "/zoneinfo");
 	keep_file("/proc/sys/vm/lowmem_reserve_ratio", BOOT_DIR "/ratio");
 	keep_file("/proc/zoneinfo", BOOT_DIR "/zoneinfo-after-read");
+	keep_log(BOOT_DIR "/dmesg");
 }
 
 static void load_module(char *path)

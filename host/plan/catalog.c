@@ -268,14 +268,28 @@ static bool check_values(const struct machine *m, GKeyFile *kf, const char *path
 	return true;
 }
 
+/* The name of a machine file elsewhere goes into names of folders and results */
+static char *name_of_spec(const char *spec)
+{
+	char *base = g_path_get_basename(spec);
+
+	if (g_str_has_suffix(base, ".conf"))
+		base[strlen(base) - strlen(".conf")] = '\0';
+	return g_strcanon(base, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", '_');
+}
+
 struct machine *machine_load(const char *name, GError **err)
 {
 	char *dir = conf_dir(), *file = g_strconcat(name, ".conf", NULL);
-	char *path = g_build_filename(dir, file, NULL);
+	char *path = strchr(name, '/') ? g_strdup(name) : g_build_filename(dir, file, NULL);
 	g_autoptr(GKeyFile) kf = NULL;
 	struct machine *m = NULL;
 
-	if (strchr(name, '/') || !g_file_test(path, G_FILE_TEST_EXISTS)) {
+	if (strchr(name, '/') && !g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "no machine file %s", name);
+		goto out;
+	}
+	if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "no machine '%s' in configs/machines; ./run.sh list machines shows them",
 			      name);
 		goto out;
@@ -285,7 +299,8 @@ struct machine *machine_load(const char *name, GError **err)
 		goto out;
 	m = g_new0(struct machine, 1);
 	m->module_options = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	m->name = g_strdup(name);
+	m->spec = g_strdup(name);
+	m->name = name_of_spec(name);
 	m->about = get(kf, "about", "");
 	m->memory = get(kf, "memory", "1G");
 	m->memory_args = get(kf, "memory-args", NULL);
@@ -366,6 +381,7 @@ void machine_free(gpointer machine)
 {
 	struct machine *m = machine;
 
+	g_free(m->spec);
 	g_free(m->name);
 	g_free(m->about);
 	g_free(m->memory);

@@ -35,7 +35,7 @@ static struct boot_plan *boot_of(GPtrArray *plan, const char *machine, GError **
 
 	for (i = 0; i < plan->len; i++) {
 		bp = plan->pdata[i];
-		if (!strcmp(bp->machine->name, machine))
+		if (!strcmp(bp->machine->spec, machine))
 			return bp;
 	}
 	m = machine_load(machine, err);
@@ -181,6 +181,26 @@ GPtrArray *plan_make(const GPtrArray *catalog, const GPtrArray *globs, const GPt
 		return plan;
 	g_ptr_array_unref(plan);
 	return NULL;
+}
+
+void plan_shuffle(GPtrArray *plan, uint64_t seed)
+{
+	guint i, j;
+
+	for (i = 0; i < plan->len; i++) {
+		struct boot_plan *bp = plan->pdata[i];
+		guint32 parts[] = { seed >> 32, seed, g_str_hash(bp->machine->name) };
+		GRand *rand = g_rand_new_with_seed_array(parts, G_N_ELEMENTS(parts));
+
+		for (j = bp->tests->len; j > 1; j--) {
+			guint k = g_rand_int_range(rand, 0, j);
+			gpointer t = bp->tests->pdata[k];
+
+			bp->tests->pdata[k] = bp->tests->pdata[j - 1];
+			bp->tests->pdata[j - 1] = t;
+		}
+		g_rand_free(rand);
+	}
 }
 
 int plan_scale(bool tcg)
@@ -378,6 +398,8 @@ GPtrArray *plan_files(const struct boot_plan *bp, const struct kernel *k, const 
 		add_setup(plan, bp->machine);
 		if (cli->seed)
 			g_string_append_printf(plan, "env MMGATE_SEED=%" G_GUINT64_FORMAT "\n", cli->seed);
+		if (cli->shuffle)
+			g_string_append_printf(plan, "env MMGATE_SHUFFLE=%" G_GUINT64_FORMAT "\n", cli->shuffle);
 		g_string_append_printf(plan, "env MMGATE_TIMEOUT_SCALE=%d\n", plan_scale(!kvm_accel));
 		/* extra lines stand in place of the tests, which then are only there for their modules */
 		if (extra)

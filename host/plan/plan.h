@@ -33,6 +33,7 @@ void catalog_test_free(gpointer test);
 
 /**
  * struct machine - a boot topology, configs/machines/NAME.conf
+ * @spec:	what it was asked for by: its name, or the path of a file elsewhere
  * @type:	QEMU's machine type, NULL for the architecture's usual one
  * @cpu:	QEMU's CPU, NULL for the architecture's usual one
  * @archs:	empty: any
@@ -43,13 +44,14 @@ void catalog_test_free(gpointer test);
  * @programs:	of the host, put on the data disk with their libraries where the host has them
  */
 struct machine {
-	char *name, *about, *memory, *memory_args, *board, *type, *cpu, *append, *swap, *disk;
+	char *spec, *name, *about, *memory, *memory_args, *board, *type, *cpu, *append, *swap, *disk;
 	int cpus;
 	GPtrArray *archs, *qemu, *setup, *dimms, *tests, *programs;
 	GHashTable *module_options;
 };
 
-struct machine *machine_load(const char *name, GError **err);
+/* @spec: a name, or a path (it has a '/') of such a file elsewhere; NULL with *@err */
+struct machine *machine_load(const char *spec, GError **err);
 /* All of them, sorted by name */
 GPtrArray *machines_load(GError **err);
 void machine_free(gpointer machine);
@@ -86,6 +88,8 @@ struct boot_plan {
  */
 GPtrArray *plan_make(const GPtrArray *catalog, const GPtrArray *globs, const GPtrArray *machines,
 		     GError **err);
+/* Put the tests of each boot into an order drawn from @seed and the machine's name */
+void plan_shuffle(GPtrArray *plan, uint64_t seed);
 void boot_plan_free(gpointer boot_plan);
 /* What time limits are multiplied by: 3 under TCG, times MMGATE_TIMEOUT_SCALE */
 int plan_scale(bool tcg);

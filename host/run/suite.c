@@ -782,6 +782,8 @@ json_t *suite_run(const struct suite *s, char **dir, GError **err)
 	if (!catalog)
 		goto out;
 	r.plan = s->plan ? g_ptr_array_ref(s->plan) : plan_make(catalog, s->tests, s->machines, err);
+	if (r.plan && s->cli->shuffle)
+		plan_shuffle(r.plan, s->cli->shuffle);
 	if (!r.plan || !get_ready(&r, err))
 		goto out;
 	r.dir = s->out ? g_strdup(s->out) : results_make_dir(s->cli, err);

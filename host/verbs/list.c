@@ -3,6 +3,7 @@
  * The verb list: tests, machines, gates and mutants, read from where they stand.
  */
 #include "verbs/verbs.h"
+#include "rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,23 @@ static json_t *list_confs(const char *kind, GError **err)
 	return a;
 }
 
+/* What holds since which kernel: selftests/lib/rules.def, the table that the tests use */
+static json_t *list_rules(void)
+{
+	json_t *a = json_array();
+
+	for (int i = 0; i < NR_RULES; i++) {
+		const struct mmg_rule_row *r = &mmg_rules[i];
+		char *about = g_strdup_printf("since %s: %s; before: %s", r->since, r->holds, r->before);
+
+		json_array_append_new(a, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", r->name, "about",
+						   about, "since", r->since, "holds", r->holds, "before",
+						   r->before, "source", r->source, "probe", r->probe));
+		g_free(about);
+	}
+	return a;
+}
+
 static void print_words(const char *head, const json_t *list, const char *sep)
 {
 	const json_t *w;
@@ -119,6 +137,10 @@ static void print_list(const char *kind, const json_t *list)
 	json_array_foreach(list, i, o) {
 		printf("    %-28s %s\n", json_string_value(json_object_get(o, "name")),
 		       json_string_value(json_object_get(o, "about")));
+		if (json_object_get(o, "source"))
+			printf("        read from: %s\n        found out by: %s\n",
+			       json_string_value(json_object_get(o, "source")),
+			       json_string_value(json_object_get(o, "probe")));
 		print_words("guards:", json_object_get(o, "guards"), "; ");
 		print_words("machines:", json_object_get(o, "machines"), " ");
 	}
@@ -126,7 +148,7 @@ static void print_list(const char *kind, const json_t *list)
 
 int verb_list(struct cli *cli, GError **err)
 {
-	static const char *const kinds[] = { "tests", "machines", "gates", "mutants", "kernels" };
+	static const char *const kinds[] = { "tests", "machines", "gates", "mutants", "kernels", "rules" };
 	const char *only = cli->args->len ? cli->args->pdata[0] : NULL;
 	json_t *all = json_object(), *one;
 	bool hit = false;
@@ -136,7 +158,8 @@ int verb_list(struct cli *cli, GError **err)
 		if (only && strcmp(only, kinds[i]))
 			continue;
 		hit = true;
-		one = i == 0 ? list_tests(err) : i == 1 ? list_machines(err) : list_confs(kinds[i], err);
+		one = i == 0 ? list_tests(err) : i == 1 ? list_machines(err) :
+		      i == 5 ? list_rules() : list_confs(kinds[i], err);
 		if (!one)
 			return (*err)->code;
 		if (!cli->json)
@@ -144,10 +167,10 @@ int verb_list(struct cli *cli, GError **err)
 		json_object_set_new(all, kinds[i], one);
 	}
 	if (!hit) {
-		static const char *const words[] = { "tests", "machines", "gates", "mutants", "kernels", NULL };
+		static const char *const words[] = { "tests", "machines", "gates", "mutants", "kernels", "rules", NULL };
 		g_autofree char *meant = mmg_did_you_mean(only, words);
 
-		mmg_set_error(err, MMG_EXIT_USAGE, "list '%s'%s: it is tests, machines, gates, mutants or kernels", only,
+		mmg_set_error(err, MMG_EXIT_USAGE, "list '%s'%s: it is tests, machines, gates, mutants, kernels or rules", only,
 			      meant);
 		return MMG_EXIT_USAGE;
 	}

@@ -31,6 +31,8 @@ struct cli {
 	int timeout;			/* --timeout, 0: by the plan */
 	char *out;			/* --out */
 	uint64_t seed;			/* --seed, 0: the default */
+	uint64_t shuffle;		/* --shuffle, 0: tests and cases in their own order */
+	int count;			/* fuzz --count, 0: the default */
 	bool json, junit, tap, html, kcidb;
 	bool strict;			/* what does not fit is an error: mutants, drift */
 	bool offline, dry_run, yes, quiet, no_history, destructive;
@@ -68,6 +70,7 @@ int verb_shell(struct cli *cli, GError **err);
 int verb_list(struct cli *cli, GError **err);
 int verb_doctor(struct cli *cli, GError **err);
 int verb_build(struct cli *cli, GError **err);
+int verb_fuzz(struct cli *cli, GError **err);
 int verb_history(struct cli *cli, GError **err);
 int verb_export(struct cli *cli, GError **err);
 int verb_restore(struct cli *cli, GError **err);

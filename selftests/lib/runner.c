@@ -465,6 +465,8 @@ static __noreturn void child_main(const struct mmg_case *c, int out, pid_t paren
 
 	in_child = true;
 	setpgid(0, 0);
+	/* where memory runs out it is the case that goes, and the runner can say so */
+	mmg_try_write("/proc/self/oom_score_adj", "1000");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
@@ -702,19 +704,42 @@ static int run_case(const struct mmg_case *c, int nr)
 	return stop;
 }
 
+#define MAX_CASES	512
+
+/*
+ * The order of the cases: that of the table, or with MMGATE_SHUFFLE=SEED one drawn from the
+ * seed and the test's name.  No case may depend on what ran before it.
+ */
+static size_t case_order(u32 *order)
+{
+	const char *text = getenv("MMGATE_SHUFFLE"), *name;
+	size_t i, n = test->nr_cases < MAX_CASES ? test->nr_cases : MAX_CASES;
+	u64 state = text ? strtoull(text, NULL, 10) : 0;
+
+	for (i = 0; i < n; i++)
+		order[i] = i;
+	for (name = test->name; *name; name++)
+		state = state * 31 + (unsigned char)*name;
+	if (text && *text)
+		mmg_shuffle(order, n, &state);
+	return n;
+}
+
 static int run_all(void)
 {
+	static u32 order[MAX_CASES];
 	bool passed = false, bad = false;
+	size_t i, n = case_order(order);
 	int nr = 0;
-	size_t i;
 
 	print_plan();
-	for (i = 0; i < test->nr_cases; i++) {
+	for (i = 0; i < n; i++) {
+		const struct mmg_case *c = &test->cases[order[i]];
 		int stop;
 
-		if (!wanted(&test->cases[i]))
+		if (!wanted(c))
 			continue;
-		stop = run_case(&test->cases[i], ++nr);
+		stop = run_case(c, ++nr);
 		passed |= shared->result == PASS;
 		bad |= shared->result == FAIL || shared->result == BROKEN;
 		if (stop) {

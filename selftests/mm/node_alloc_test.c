@@ -29,6 +29,7 @@
 #define TAKE		(4 * MIB)
 #define FALL_MOST	(48 * MIB)	/* until a filled node is really full */
 #define FALL_PAGES	256		/* then from the next one */
+#define SPARE		512		/* pages a node has to have beyond those that are asked for */
 
 static struct node_set memory, cpus;
 
@@ -41,6 +42,26 @@ static void need_nodes(int least)
 			 node_set_count(&memory));
 }
 
+/* Has the node @pages that user memory can have before reclaim begins? */
+static bool has_room(int node, unsigned long pages)
+{
+	unsigned long above = 0;
+	struct zoneinfo zi;
+	size_t i;
+
+	mm_zoneinfo(&zi);
+	for (i = 0; i < zi.nr_zones; i++) {
+		const struct zi_zone *z = &zi.zones[i];
+		unsigned long mark = z->high + (z->nr_protection ?
+						z->protection[z->nr_protection - 1] : 0);
+
+		if (z->node == node && z->free > mark)
+			above += z->free - mark;
+	}
+	zoneinfo_free(&zi);
+	return above >= pages;
+}
+
 static void policy_one(const struct mmg_case *c)
 {
 	const enum node_policy *policy = c->arg;
@@ -50,9 +71,13 @@ static void policy_one(const struct mmg_case *c)
 	need_nodes(2);
 	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
 		struct node_set one = node_set_of(n);
-		char *at = mm_map(BYTES);
-		int ret = node_bind_range(at, BYTES, *policy, &one);
+		char *at;
+		int ret;
 
+		if (!has_room(n, all + SPARE))
+			continue;
+		at = mm_map(BYTES);
+		ret = node_bind_range(at, BYTES, *policy, &one);
 		if (ret)
 			mmg_fail("policy %d of node %d was refused: %s", *policy, n,
 				 strerror(-ret));
@@ -63,6 +88,8 @@ static void policy_one(const struct mmg_case *c)
 			mmg_fail("%ld of %ld pages are on node %d, the only one of the policy",
 				 count[n], all, n);
 	}
+	if (!judged)
+		mmg_skip("no node has %ld pages above its watermarks", all + SPARE);
 	mmg_pass("each of %d nodes got all of its %ld pages", judged, all);
 }
 
@@ -76,6 +103,10 @@ static void interleave(const struct mmg_case *c)
 	need_nodes(2);
 	all = BYTES / mm_page_size();
 	share = all / node_set_count(&memory);
+	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n))
+		if (!has_room(n, share + SPARE))
+			mmg_skip("node %d has not %ld pages above its watermarks", n,
+				 share + SPARE);
 	ret = node_bind_range(at, BYTES, NODE_INTERLEAVE, &memory);
 	if (ret)
 		mmg_fail("interleaving over the nodes with memory was refused: %s",
@@ -118,7 +149,7 @@ static void local(const struct mmg_case *c)
 		int want = nearest(n, &memory);
 		char *at;
 
-		if (want < 0 || node_run_on(n))
+		if (want < 0 || node_run_on(n) || !has_room(want, all + SPARE))
 			continue;
 		at = mm_map(BYTES);
 		mm_touch(at, BYTES, count);
@@ -129,7 +160,7 @@ static void local(const struct mmg_case *c)
 				 count[want], all, n, want);
 	}
 	if (!judged)
-		mmg_skip("no node here has one nearest node with memory");
+		mmg_skip("no node here has one nearest node with memory, and room on it");
 	mmg_pass("CPUs of %d nodes got pages of the nearest node with memory", judged);
 }
 
@@ -151,26 +182,6 @@ static void fill_node(int node)
 	}
 	zoneinfo_free(&zi);
 	hog_start(node, want * page);
-}
-
-/* Has the node @pages that user memory can have before reclaim begins? */
-static bool has_room(int node, unsigned long pages)
-{
-	unsigned long above = 0;
-	struct zoneinfo zi;
-	size_t i;
-
-	mm_zoneinfo(&zi);
-	for (i = 0; i < zi.nr_zones; i++) {
-		const struct zi_zone *z = &zi.zones[i];
-		unsigned long mark = z->high + (z->nr_protection ?
-						z->protection[z->nr_protection - 1] : 0);
-
-		if (z->node == node && z->free > mark)
-			above += z->free - mark;
-	}
-	zoneinfo_free(&zi);
-	return above >= pages;
 }
 
 /* Pages that came from @full and from @next once @full gave no more; others in @wrong */
@@ -321,6 +332,9 @@ static void zone_order(const struct mmg_case *c)
 		struct order o;
 		int tries = 3;
 
+		/* the pages of a small node would be got by the OOM killer alone */
+		if (!has_room(n, TAKE / mm_page_size() + SPARE))
+			continue;
 		node_set_policy(NODE_BIND, &one);
 		/* others may take and give meanwhile: one quiet try is enough */
 		do {
@@ -358,8 +372,11 @@ static void numa_counts(const struct mmg_case *c)
 		struct node_set one = node_set_of(n);
 		const char *where = n == (int)at_home ? "local_node" : "other_node";
 		long count[MAX_NODES], hit, loc, miss;
-		char *at = mm_map(BYTES);
+		char *at;
 
+		if (!has_room(n, all + SPARE))
+			continue;
+		at = mm_map(BYTES);
 		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/numastat", n);
 		if (node_bind_range(at, BYTES, NODE_BIND, &one) || vmstat_read(path, &a))
 			mmg_broken("binding to node %d, or reading %s, failed", n, path);
@@ -374,6 +391,8 @@ static void numa_counts(const struct mmg_case *c)
 			mmg_fail("node %d: %ld pages came, numa_hit +%ld, %s +%ld, numa_miss +%ld",
 				 n, all, hit, where, loc, miss);
 	}
+	if (!judged)
+		mmg_skip("no node has %ld pages above its watermarks", all + SPARE);
 	mmg_pass("numastat of %d nodes counted their %ld pages as hits", judged, all);
 }
 

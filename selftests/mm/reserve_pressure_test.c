@@ -373,6 +373,28 @@ static bool has_zone(const struct zoneinfo *zi, int index)
 	return false;
 }
 
+/*
+ * The experiment fills what has nothing above it, so there must be something: with less,
+ * the case's own few pages would have to come from zones that must not give any, and
+ * the OOM killer would be right.
+ */
+static void need_upper(const struct zoneinfo *zi, int node, int aim)
+{
+	unsigned long need = (PAST + LEFT) / mm_page_size(), room = 0;
+	size_t i;
+
+	for (i = 0; i < zi->nr_zones; i++) {
+		const struct zi_zone *z = &zi->zones[i];
+
+		if (z->index <= aim && (node < 0 || z->node == node) && z->free > z->high &&
+		    !zi_protection(zi, z->node, z->index, aim, 1))
+			room += z->free - z->high;
+	}
+	if (room < need)
+		mmg_skip("the uppermost zones have %lu MiB above high, %lu are needed",
+			 room * mm_page_size() / MIB, need * mm_page_size() / MIB);
+}
+
 /* The node to watch, -1 for all of them */
 static int aim_at_node(const struct pressure *p, const struct zoneinfo *zi, int aim)
 {
@@ -392,6 +414,7 @@ static int aim_at_node(const struct pressure *p, const struct zoneinfo *zi, int 
 	/* pipes cannot be reclaimed: with little beside them the kernel rightly OOM-kills */
 	if (is_pipe(p->kind) && !has_zone(zi, aim))
 		mmg_skip("pipes aim at Normal, which is empty here: the rest is too small");
+	need_upper(zi, p->bound ? node : -1, aim);
 	if (!p->bound)
 		return -1;
 	one = node_set_of(node);
@@ -482,11 +505,11 @@ static void take_upper(struct experiment *e)
 	size_t hogged;
 	int i;
 
-	mm_write_ratio(1);
-	mm_ratio(ratio);
 	mm_zoneinfo(&e->zi);
 	e->aim = aim_of(&e->zi, p->kind);
 	e->node = aim_at_node(p, &e->zi, e->aim);
+	mm_write_ratio(1);
+	mm_ratio(ratio);
 	watch_start(&e->w, &e->zi, e->node, e->aim, ratio);
 	/* what cannot be reclaimed needs more beside it that can be, or the OOM killer comes */
 	hogged = hog(&e->w, &e->zi, is_pipe(p->kind) ? LEFT + 2 * PAST : LEFT);

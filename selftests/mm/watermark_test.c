@@ -65,6 +65,16 @@ struct setting {
 	unsigned long min_free, scale;
 };
 
+/* Memory in all: a watermark of half of it would bring the OOM killer */
+static unsigned long total_kib(void)
+{
+	static struct vmstat m;
+
+	if (vmstat_read("/proc/meminfo", &m) || !vmstat_has(&m, "MemTotal"))
+		mmg_broken("no MemTotal in /proc/meminfo");
+	return vmstat_get(&m, "MemTotal");
+}
+
 static void written(const struct mmg_case *c)
 {
 	const struct setting *s = c->arg;
@@ -74,6 +84,9 @@ static void written(const struct mmg_case *c)
 	char first[160];
 	unsigned int wrong;
 
+	if (s->min_free > total_kib() / 16)
+		mmg_skip("min_free_kbytes %lu is too much for %lu KiB of memory", s->min_free,
+			 total_kib());
 	mmg_save_setting(MIN_FREE);
 	mmg_save_setting(SCALE);
 	mm_fresh_ratio(ratio);

@@ -6,7 +6,8 @@ CFLAGS ?= -O2 -g
 # The vendor of a package may want -Werror off: make WERROR=
 WERROR ?=
 comma := ,
-SAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+SAN := $(if $(SANITIZE)$(FUZZ),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+SAN += $(if $(FUZZ),-fsanitize=fuzzer-no-link)
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= -Wall -Wextra -Wformat=2 -Wno-format-nonliteral $(WERROR) $(SAN) \
 	$(PKG_CFLAGS) -Ihost -Iselftests/lib -Iguest -MMD -MP $(CFLAGS)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
@@ -34,6 +35,19 @@ $(foreach u,$(notdir $(UNITS)),$(eval $(call unit,$(u))))
 
 units: $(UNITS)
 
+# A fuzz target (tests/fuzz) is linked with all of host/, but for the files of its line "// fuzz-without:", which
+# it includes itself, or with those of its line "// fuzz-only:" alone:  make fuzz CC=clang B=build/fuzz FUZZ=1
+FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/fuzzers/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_OBJS := $(filter-out $(B)/host/verbs/main.o,$(OBJS))
+define fuzzer
+$(B)/fuzzers/$(1): tests/fuzz/$(1).c tests/fuzz/common.c $(if $(shell sed -n 's,^// fuzz-only:,,p' tests/fuzz/$(1).c),$(addprefix $(B)/,$(patsubst %.c,%.o,$(shell sed -n 's,^// fuzz-only:,,p' tests/fuzz/$(1).c) $(wildcard host/base/*.c))),$(filter-out $(addprefix $(B)/,$(patsubst %.c,%.o,$(shell sed -n 's,^// fuzz-without:,,p' tests/fuzz/$(1).c))),$(FUZZ_OBJS)))
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) -Itests/fuzz -fsanitize=fuzzer -o $$@ $$(filter %.c %.o,$$^) $$(PKG_LIBS) -lm
+endef
+$(foreach f,$(notdir $(FUZZERS)),$(eval $(call fuzzer,$(f))))
+
+fuzz: $(FUZZERS)
+
 check: all units
 	tests/check
 
@@ -41,4 +55,4 @@ clean:
 	rm -rf $(B)
 
 -include $(OBJS:.o=.d)
-.PHONY: all units check clean
+.PHONY: all units fuzz check clean

@@ -44,9 +44,14 @@ struct splat {
 	bool single;
 };
 
-struct scan {
+/* Compiled once, for all consoles */
+struct forms {
 	GRegex *prefix, *inner, *frame, *reg, *at, *in, *numbers, *dump;
 	GRegex **kinds, **innocents;
+};
+
+struct scan {
+	const struct forms *re;
 	char *test;		/* running now */
 	char *victim;		/* of the OOM kill that this test announced, in the kernel's words */
 	char *note;		/* line after "cut here", which is a WARN()'s message */
@@ -112,7 +117,7 @@ static char *function_in(GRegex *re, const char *line)
 /* Title: the opening line without what differs from boot to boot */
 static char *title_of(struct scan *s, const char *line)
 {
-	char *t = g_regex_replace(s->numbers, line, -1, 0, "", 0, NULL);
+	char *t = g_regex_replace(s->re->numbers, line, -1, 0, "", 0, NULL);
 
 	if (!t)
 		t = g_strdup(line);
@@ -379,7 +384,7 @@ static bool splat_more(struct scan *s, struct splat *sp, const char *line)
 		sp->quiet = 0;
 		return true;
 	}
-	fn = function_in(s->reg, line);
+	fn = function_in(s->re->reg, line);
 	if (fn) {
 		if (!sp->function && at_register(sp))
 			sp->function = fn;
@@ -388,7 +393,7 @@ static bool splat_more(struct scan *s, struct splat *sp, const char *line)
 		sp->quiet = 0;
 		return true;
 	}
-	fn = function_in(s->frame, line);
+	fn = function_in(s->re->frame, line);
 	if (fn) {
 		if (sp->trace && sp->frames->len < 32)
 			g_ptr_array_add(sp->frames, fn);
@@ -467,7 +472,7 @@ static bool marker(struct scan *s, const char *line)
 static const struct splat_innocent *innocent_of(struct scan *s, const char *line)
 {
 	for (gsize i = 0; i < splat_nr_innocents; i++)
-		if (strstr(line, splat_innocents[i].key) && g_regex_match(s->innocents[i], line, 0, NULL))
+		if (strstr(line, splat_innocents[i].key) && g_regex_match(s->re->innocents[i], line, 0, NULL))
 			return &splat_innocents[i];
 	return NULL;
 }
@@ -483,7 +488,7 @@ static const struct splat_kind *kind_of(struct scan *s, const char *line, bool s
 			continue;
 		if (!strstr(line, k->key))
 			continue;
-		hit = g_regex_match(s->kinds[i], line, 0, &m);
+		hit = g_regex_match(s->re->kinds[i], line, 0, &m);
 		if (hit)
 			*matched = g_match_info_fetch(m, 0);
 		g_match_info_free(m);
@@ -534,9 +539,9 @@ static bool known_line(struct scan *s, const char *line, const char *caller, boo
 	sp->single = k->flags & SPLAT_SINGLE;
 	sp->tag = tag_of(k, line, matched);
 	if (strcmp(k->kind, "KCSAN")) {
-		sp->function = function_in(s->at, line);
+		sp->function = function_in(s->re->at, line);
 		if (!sp->function)
-			sp->function = function_in(s->in, line);
+			sp->function = function_in(s->re->in, line);
 	}
 	g_free(matched);
 	return true;
@@ -601,7 +606,7 @@ static void scan_line(struct scan *s, const char *text, const char *caller, bool
 		g_clear_pointer(&s->cut_caller, g_free);
 		return;
 	}
-	if (g_regex_match(s->dump, line, 0, NULL))
+	if (g_regex_match(s->re->dump, line, 0, NULL))
 		s->dumping = DUMP_LINES;
 	slot = slot_of(s, caller);
 	if (slot >= 0) {
@@ -626,7 +631,7 @@ static void scan_stamped(struct scan *s, const char *line)
 	char *caller = NULL, *stamp = NULL;
 	int skip = 0;
 
-	if (g_regex_match(s->prefix, line, 0, &m)) {
+	if (g_regex_match(s->re->prefix, line, 0, &m)) {
 		g_match_info_fetch_pos(m, 0, NULL, &skip);
 		stamp = g_match_info_fetch_named(m, "stamp");
 		caller = g_match_info_fetch_named(m, "caller");
@@ -646,7 +651,7 @@ static void scan_text(struct scan *s, char *line)
 	int at = 0, from, to;
 
 	if (strchr(line + (*line != 0), '[')) {
-		g_regex_match_full(s->inner, line, -1, 0, 0, &m, NULL);
+		g_regex_match_full(s->re->inner, line, -1, 0, 0, &m, NULL);
 		while (g_match_info_matches(m)) {
 			g_match_info_fetch_pos(m, 0, &from, &to);
 			if (from > at && line[from] == '[') {
@@ -664,49 +669,36 @@ static void scan_text(struct scan *s, char *line)
 	scan_stamped(s, line + at);
 }
 
-static void compile(struct scan *s)
+static const struct forms *forms(void)
 {
-	s->prefix = regex_new("^(?:[ \\t]*(?:<\\d{1,3}>|(?<stamp>\\[ *\\d+\\.\\d+\\])|\\[ *(?<caller>[TCP]\\d+)[^][]{0,40}\\]|"
+	static struct forms f;
+
+	if (f.prefix)
+		return &f;
+	f.prefix = regex_new("^(?:[ \\t]*(?:<\\d{1,3}>|(?<stamp>\\[ *\\d+\\.\\d+\\])|\\[ *(?<caller>[TCP]\\d+)[^][]{0,40}\\]|"
 			      "\\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\\d+ [\\d:.]+ \\d{4}\\]|"
 			      "\\d{4}-\\d\\d-\\d\\d[T ][\\d:.,]+(?:Z|[+-]\\d\\d:?\\d\\d)?|"
 			      "[A-Z][a-z]{2} +\\d+ [\\d:.]+ \\S+ (?=kernel:)|"
 			      "\\d\\d-\\d\\d [\\d:.]+ +\\d+ +\\d+ [VDIWEF] [^:]{0,30}:|kernel:|"
 			      "\\.?\\(\\d+\\)(?=\\[)|\\[ *\\d+: *[^][]{0,40}\\]|c\\d{1,3} +\\d+ |\\[c\\d{1,3}\\]))+ ?");
-	s->inner = regex_new("\\[ {0,4}\\d{1,7}\\.\\d{6}\\]");
-	s->frame = regex_new("^ *(?:\\(?\\[<?[0-9a-f]+>?\\] *){0,2}\\(?([A-Za-z_][\\w.]*)\\+0x[0-9a-f]+");
-	s->reg = regex_new("^(?:RIP: [0-9a-f]+:|E?IP:(?: is at)? ?(?:[0-9a-f]+:)?|e?pc : |PC is at |NIP |"
+	f.inner = regex_new("\\[ {0,4}\\d{1,7}\\.\\d{6}\\]");
+	f.frame = regex_new("^ *(?:\\(?\\[<?[0-9a-f]+>?\\] *){0,2}\\(?([A-Za-z_][\\w.]*)\\+0x[0-9a-f]+");
+	f.reg = regex_new("^(?:RIP: [0-9a-f]+:|E?IP:(?: is at)? ?(?:[0-9a-f]+:)?|e?pc : |PC is at |NIP |"
 			   "Krnl PSW : [0-9a-f]+ [0-9a-f]+ )(?:\\[<?[0-9a-f]+>?\\] *){0,2} *\\(?([A-Za-z_][\\w.]*)\\+0x");
-	s->at = regex_new("(?: at|@) (?:\\S+:\\d+ )?(?:at )?([A-Za-z_][\\w.]*)(?:\\+0x|\\(\\))|"
+	f.at = regex_new("(?: at|@) (?:\\S+:\\d+ )?(?:at )?([A-Za-z_][\\w.]*)(?:\\+0x|\\(\\))|"
 			  "^\\S.*ENDBR: ([A-Za-z_][\\w.]*)\\+0x");
-	s->in = regex_new(" in:? ([A-Za-z_][\\w.]*)(?:\\+0x| / |$)");
-	s->numbers = regex_new("(?: CPU: \\d+)?(?: UID: \\d+)? PID: \\d+(?: Comm: .*)?|"
+	f.in = regex_new(" in:? ([A-Za-z_][\\w.]*)(?:\\+0x| / |$)");
+	f.numbers = regex_new("(?: CPU: \\d+)?(?: UID: \\d+)? PID: \\d+(?: Comm: .*)?|"
 			       ", CPU#\\d+:.*$|\\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?");
-	s->dump = regex_new("NMI backtrace for cpu|^task:|\\bstate:[A-Z]\\b|Sending NMI|^Showing |"
+	f.dump = regex_new("NMI backtrace for cpu|^task:|\\bstate:[A-Z]\\b|Sending NMI|^Showing |"
 			    "kthread stack dump|^(?:rcu: )?Stack dump where|^pool \\d+:|^Workqueue: ");
-	s->kinds = g_new0(GRegex *, splat_nr_kinds);
+	f.kinds = g_new0(GRegex *, splat_nr_kinds);
 	for (gsize i = 0; i < splat_nr_kinds; i++)
-		s->kinds[i] = regex_new(splat_kinds[i].regex);
-	s->innocents = g_new0(GRegex *, splat_nr_innocents);
+		f.kinds[i] = regex_new(splat_kinds[i].regex);
+	f.innocents = g_new0(GRegex *, splat_nr_innocents);
 	for (gsize i = 0; i < splat_nr_innocents; i++)
-		s->innocents[i] = regex_new(splat_innocents[i].regex);
-}
-
-static void scan_free(struct scan *s)
-{
-	GRegex *all[] = { s->prefix, s->inner, s->frame, s->reg, s->at, s->in, s->numbers, s->dump };
-
-	for (gsize i = 0; i < G_N_ELEMENTS(all); i++)
-		g_regex_unref(all[i]);
-	for (gsize i = 0; i < splat_nr_kinds; i++)
-		g_regex_unref(s->kinds[i]);
-	for (gsize i = 0; i < splat_nr_innocents; i++)
-		g_regex_unref(s->innocents[i]);
-	g_free(s->kinds);
-	g_free(s->innocents);
-	g_free(s->test);
-	g_free(s->victim);
-	g_free(s->note);
-	g_free(s->cut_caller);
+		f.innocents[i] = regex_new(splat_innocents[i].regex);
+	return &f;
 }
 
 /**
@@ -718,10 +710,9 @@ static void scan_free(struct scan *s)
  */
 json_t *splat_scan(const char *console, gsize len)
 {
-	struct scan s = { .out = json_array() };
+	struct scan s = { .out = json_array(), .re = forms() };
 	const char *p = console, *stop = console + len;
 
-	compile(&s);
 	while (p < stop) {
 		const char *eol = p;
 		int pieces = 0;
@@ -743,6 +734,9 @@ json_t *splat_scan(const char *console, gsize len)
 	}
 	cut_unknown(&s);
 	close_all(&s);
-	scan_free(&s);
+	g_free(s.test);
+	g_free(s.victim);
+	g_free(s.note);
+	g_free(s.cut_caller);
 	return s.out;
 }

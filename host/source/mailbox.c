@@ -200,7 +200,8 @@ static bool take_file(GPtrArray *letters, GHashTable *seen, guint *odd, const ch
 		return false;
 	}
 	p = g_mapped_file_get_contents(map);
-	end = p + g_mapped_file_get_length(map);
+	/* an empty file is mapped nowhere */
+	end = p ? p + g_mapped_file_get_length(map) : NULL;
 	while (ok && p && p < end) {
 		g_autoptr(GBytes) raw = NULL;
 

@@ -124,8 +124,11 @@ static void ttl_case(const struct mmg_case *c)
 		mmg_expect_oom_kill(victim.w.pid);
 	tenant_age(&victim, 1);
 	tenant_age(&other, 3);
-	if (p->cold)
+	if (p->cold) {
 		wait_until_old(&other);
+		/* its youngest generation is new, the oldest is not */
+		tenant_age(&other, 1);
+	}
 	mmg_write_setting(LRU_GEN_MIN_TTL, "%s", p->ttl);
 	kills = vmstat_now("oom_kill");
 	turns = vmstat_now("pageoutrun");

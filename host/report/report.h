@@ -105,6 +105,8 @@ char *plot_order_dumb(const struct order *o, GError **err);
 
 /* ---- report_html.c ---- */
 
+/* The start of a page, to its <body>: @title is made harmless */
+void html_begin(GString *out, const char *title);
 /* Append @fmt with everything that it formats made harmless for HTML; no markup in @fmt */
 void html_text(GString *out, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
 /* A cell or other element: <@tag class="@class">text</@tag>; @class may be NULL */

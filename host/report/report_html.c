@@ -118,6 +118,19 @@ static const char *verdict_class(const json_t *run)
 	return class ? class : "broken";
 }
 
+void html_begin(GString *out, const char *title)
+{
+	g_string_append(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+	       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+	       "<meta name=\"referrer\" content=\"no-referrer\">\n"
+	       "<link rel=\"icon\" href=\"data:,\">\n<title>");
+	html_text(out, "%s", title);
+	g_string_append(out, "</title>\n<style>\n");
+	g_string_append(out, style);
+	g_string_append(out, "</style>\n</head>\n<body>\n");
+}
+
 static void head(struct page *p)
 {
 	const json_t *run = p->r->run;
@@ -125,15 +138,9 @@ static void head(struct page *p)
 	char *time = text_seconds(obj_num(run, "duration_s"));
 	json_t *host = json_object_get(run, "host");
 
-	raw(p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-	       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-	       "<meta name=\"referrer\" content=\"no-referrer\">\n"
-	       "<link rel=\"icon\" href=\"data:,\">\n<title>mmgate ");
-	html_text(p->out, "%s: %s", obj_str(run, "id"), verdict);
-	raw(p, "</title>\n<style>\n");
-	raw(p, style);
-	raw(p, "</style>\n</head>\n<body>\n");
+	g_autofree char *title = g_strdup_printf("mmgate %s: %s", obj_str(run, "id"), verdict);
+
+	html_begin(p->out, title);
 	raw(p, plots_defs());
 	raw(p, "<header>\n<h1>");
 	html_text(p->out, "mmgate %s %s", obj_str(run, "verb"), obj_str(run, "id"));

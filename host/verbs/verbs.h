@@ -100,6 +100,13 @@ GPtrArray *run_kernels(const struct cli *cli, GError **err);
 /* Write the reports that were asked for, the history, the text and the last line; exit status */
 int run_reports(const struct cli *cli, json_t *run, const char *dir, GError **err);
 
+/* ---- matrix.c ---- */
+
+/* Give each red cell of @run its reason, and the run its verdict; the exit status, with *@err where it cannot be had */
+int matrix_judge(json_t *run, GError **err);
+/* Write and print what was asked for of a table; the exit status */
+int matrix_say(const struct cli *cli, json_t *run, const char *dir, GError **err);
+
 /* ---- gate.c: what a run says about each case ---- */
 
 /* The gate that @cli asks for, from its files to its results; exit status, with *@err where it has none */

@@ -104,6 +104,7 @@ static void find_banner(struct image *img, const unsigned char *p, gsize len)
 static bool read_bzimage(struct image *img, const struct map *m)
 {
 	uint16_t version, at;
+	uint64_t want;
 
 	if (m->len < 0x1000 || le16(m->p + 0x1fe) != 0xaa55 || memcmp(m->p + 0x202, "HdrS", 4))
 		return false;
@@ -111,6 +112,9 @@ static bool read_bzimage(struct image *img, const struct map *m)
 	img->kind = "bzImage";
 	/* xloadflags: XLF_KERNEL_64 */
 	img->arch = g_strdup(version >= 0x20c && (le16(m->p + 0x236) & 1) ? "x86_64" : "i386");
+	/* setup_sects and, in 16 bytes, syssize: what a boot loader will read of the file */
+	want = ((m->p[0x1f1] ? m->p[0x1f1] : 4) + 1) * 512 + le32(m->p + 0x1f4) * UINT64_C(16);
+	img->missing = version >= 0x204 && want > m->len ? want - m->len : 0;
 	at = le16(m->p + 0x20e);
 	if (at && at + 0x200U < m->len)
 		take_version(img, (const char *)m->p + 0x200 + at, m->len - 0x200 - at);
@@ -273,6 +277,12 @@ struct image *image_open(const char *path, GError **err)
 		}
 	}
 	unmap_file(&m);
+	if (known && img->missing) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "%s is cut short: its setup header announces %" G_GUINT64_FORMAT
+			      " bytes more", path, img->missing);
+		image_free(img);
+		return NULL;
+	}
 	return known ? img : not_a_kernel(img, path, err);
 }
 

@@ -66,11 +66,13 @@ GPtrArray *modules_resolve(const struct kernel *k, const char *const *names,
  * @kind:	"bzImage", "Image", "vmlinux", "zboot"
  * @compressed:	the machine cannot boot it as it is: unpack it first
  * @pvh:	an x86 ELF with a PVH entry
+ * @missing:	bytes that a bzImage's setup header announces and the file has not
  */
 struct image {
 	char *arch, *release, *banner;
 	const char *kind;
 	bool compressed, pvh;
+	guint64 missing;
 };
 
 /* NULL with *@err where @path is no kernel */

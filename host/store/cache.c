@@ -23,16 +23,117 @@ char *cache_have(const char *kind, const char *key)
 	return NULL;
 }
 
+/*
+ * Small things whose content is recorded, and compared before it is used: after a power loss
+ * a file may be there by name, and empty or cut short.  Trees of sources and kernels are too large.
+ */
+static bool is_recorded(const char *kind)
+{
+	return !strcmp(kind, "selftests") || !strcmp(kind, "images") || !strcmp(kind, "configs");
+}
+
+static char *manifest_path(const char *kind, const char *key)
+{
+	char *name = g_strconcat(kind, "-", key, NULL), *path = mmg_cache_path("manifests", name, NULL);
+
+	g_free(name);
+	return path;
+}
+
+static GPtrArray *found_files;
+static int below;
+
+static int find_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)ftw;
+	if (flag == FTW_F && S_ISREG(st->st_mode))
+		g_ptr_array_add(found_files, g_strdup(path + below));
+	return 0;
+}
+
+static gint by_name(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "SHA-256 PATH" of each file below @dir, in order; @memo: by hashes that are remembered.  g_free() it */
+static char *manifest(const char *dir, bool memo)
+{
+	GString *text = g_string_new(NULL);
+	guint i;
+
+	found_files = g_ptr_array_new_with_free_func(g_free);
+	below = strlen(dir) + 1;
+	nftw(dir, find_one, 32, FTW_PHYS);
+	g_ptr_array_sort(found_files, by_name);
+	for (i = 0; i < found_files->len; i++) {
+		char *path = g_build_filename(dir, found_files->pdata[i], NULL);
+		char *hex = memo ? cache_sha256(path, NULL) : mmg_sha256_file(path, NULL);
+
+		g_string_append_printf(text, "%s %s\n", hex ? hex : "-", (char *)found_files->pdata[i]);
+		g_free(hex);
+		g_free(path);
+	}
+	g_ptr_array_unref(found_files);
+	return g_string_free(text, FALSE);
+}
+
+enum whole { WHOLE, DAMAGED, UNRECORDED };
+
+static enum whole is_whole(const char *kind, const char *key, const char *path)
+{
+	char *file, *want = NULL, *have;
+	enum whole ret = WHOLE;
+
+	if (!is_recorded(kind))
+		return WHOLE;
+	file = manifest_path(kind, key);
+	if (!g_file_get_contents(file, &want, NULL, NULL)) {
+		ret = UNRECORDED;
+	} else {
+		have = manifest(path, true);
+		if (strcmp(have, want))
+			ret = DAMAGED;
+		g_free(have);
+	}
+	g_free(want);
+	g_free(file);
+	return ret;
+}
+
+/* What was written in @dir is on the disk before it gets its name */
+static bool settle(const char *kind, const char *key, const char *dir, GError **err)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool ok = fd >= 0 && !syncfs(fd);
+	char *file, *text, *parent;
+
+	if (!ok)
+		mmg_set_error(err, MMG_EXIT_BROKEN, "cannot write %s to the disk: %s", dir, g_strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	if (!ok || !is_recorded(kind))
+		return ok;
+	file = manifest_path(kind, key);
+	parent = g_path_get_dirname(file);
+	text = manifest(dir, false);
+	ok = mmg_mkdirs(parent, err) && mmg_write_atomic(file, text, -1, err);
+	g_free(text);
+	g_free(parent);
+	g_free(file);
+	return ok;
+}
+
 /* Fill KEY.part and name it KEY; the lock is held */
-static bool make_locked(const char *path, bool (*fill)(const char *, void *, GError **),
-			void *data, GError **err)
+static bool make_locked(const char *kind, const char *key, const char *path,
+			bool (*fill)(const char *, void *, GError **), void *data, GError **err)
 {
 	char *part = g_strconcat(path, ".part", NULL);
 	bool ok;
 
 	/* Left by a run that was killed */
 	mmg_rmtree(part);
-	ok = mmg_mkdirs(part, err) && fill(part, data, err);
+	ok = mmg_mkdirs(part, err) && fill(part, data, err) && settle(kind, key, part, err);
 	if (ok && rename(part, path)) {
 		mmg_set_error(err, MMG_EXIT_BROKEN, "cannot name %s: %s", path, g_strerror(errno));
 		ok = false;
@@ -48,19 +149,36 @@ char *cache_make(const char *kind, const char *key,
 		 GError **err)
 {
 	char *path = cache_have(kind, key), *lock;
+	GError *e = NULL;
 	bool ok;
 	int fd;
 
-	if (path)
+	if (path && is_whole(kind, key, path) == WHOLE)
 		return path;
 	lock = g_strdup_printf("%s-%s", kind, key);
-	fd = mmg_lock(lock, err);
+	fd = mmg_lock(lock, &e);
 	g_free(lock);
-	if (fd < 0)
+	if (fd < 0) {
+		/* a cache that cannot be written, filled by a version that kept no record */
+		if (path && is_whole(kind, key, path) == UNRECORDED) {
+			g_error_free(e);
+			return path;
+		}
+		g_propagate_error(err, e);
+		g_free(path);
 		return NULL;
+	}
+	g_free(path);
 	path = mmg_cache_path(kind, key, NULL);
 	/* The other run may have made it while this one waited */
-	ok = g_file_test(path, G_FILE_TEST_IS_DIR) || make_locked(path, fill, data, err);
+	ok = g_file_test(path, G_FILE_TEST_IS_DIR);
+	if (ok && is_whole(kind, key, path) != WHOLE) {
+		if (is_whole(kind, key, path) == DAMAGED)
+			status_note("%s in the cache is damaged: made anew", path);
+		mmg_rmtree(path);
+		ok = false;
+	}
+	ok = ok || make_locked(kind, key, path, fill, data, err);
 	close(fd);
 	if (ok)
 		return path;

@@ -592,6 +592,7 @@ static void scan_line(struct scan *s, const char *text, const char *caller, bool
 		if (slot >= 0)
 			splat_close(s, slot);
 		s->cut = 1;
+		g_free(s->cut_caller);
 		s->cut_caller = g_strdup(caller);
 		return;
 	}
@@ -616,7 +617,7 @@ static void scan_line(struct scan *s, const char *text, const char *caller, bool
 	}
 	s->since++;
 	net(s, line, caller);
-	if (!s->cut || (*caller && *s->cut_caller && strcmp(caller, s->cut_caller)))
+	if (!s->cut || (*caller && s->cut_caller && *s->cut_caller && strcmp(caller, s->cut_caller)))
 		return;
 	if (s->cut++ == 1 && *line)
 		s->note = g_strdup(line);

@@ -24,8 +24,9 @@
  *			half is touched; KVM is asked page by page
  *
  * Hot and cold halves are labelled at random, balanced along the fault order; the
- * measure is AUC, as in kvm/eviction_order, of the pairs of which one left.  The control of the first four is the same
- * with walks off, of look-* and classic-* the same without the touches: 0.4 to 0.6.
+ * measure is AUC, as in kvm/eviction_order, of the pairs that left in different steps, or
+ * of which one is left.  The control of the first four is the same with walks off, of
+ * look-* and classic-* the same without the touches: 0.4 to 0.6.
  *
  * How it could mislead: pages that are faulted in to push others out are young, and go
  * last; the charges of a CPU's stock let a step take up to 64 pages less than asked.
@@ -41,6 +42,7 @@
 #define STEPS		8
 #define BATCH		64
 #define AUC_GOOD	0.99
+#define OPEN_MAX	0.75	/* of the pairs may say nothing */
 #define BLIND_LOW	0.4
 #define BLIND_HIGH	0.6
 
@@ -222,7 +224,7 @@ static void measure(struct run *run)
 {
 	struct order o = { .n = run->base, .age = run->label, .rank = run->rank,
 			   .nr_ranks = STEPS + 2 };
-	double both;
+	double open;
 	size_t i;
 
 	for (i = 0; i < run->base; i++) {
@@ -231,10 +233,12 @@ static void measure(struct run *run)
 	}
 	run->hot_gone = order_evicted(&o, 0);
 	run->cold_gone = order_evicted(&o, 1);
-	/* pairs of which both are left say nothing about the order */
-	both = (double)(run->hot - run->hot_gone) * (run->cold - run->cold_gone) /
-	       ((double)run->hot * run->cold);
-	run->auc = both < 1 ? (order_auc(&o) - both / 2) / (1 - both) : 0.5;
+	/* pairs of which both are left, or left in one step, say nothing about the order */
+	open = (double)(run->hot - run->hot_gone) * (run->cold - run->cold_gone) /
+	       ((double)run->hot * run->cold) + order_same_step(&o);
+	run->auc = order_auc(&o);
+	if (open < OPEN_MAX)
+		run->auc = (run->auc - open / 2) / (1 - open);
 }
 
 static void experiment(struct run *run, const struct params *p, bool armed)

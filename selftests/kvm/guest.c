@@ -147,14 +147,16 @@ void guest_create(struct guest *g, int nr_vcpus, size_t bytes, void *code)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = bytes / page;
 	size_t job_bytes = (sizeof(struct vm_job) + 4 * pages + page - 1) & ~(page - 1);
+	static bool initialized;
 	int v;
 
 	memset(g, 0, sizeof(*g));
 	mmg_doing("creating a VM");
 	/* the library loads our own binary into the guest */
 	program_invocation_name = "/proc/self/exe";
-	if (kvm_selftest_init)
+	if (kvm_selftest_init && !initialized)
 		kvm_selftest_init();
+	initialized = true;
 	g->nr_vcpus = nr_vcpus;
 	g->vm = __vm_create_with_vcpus(VM_SHAPE_DEFAULT, nr_vcpus, EXTRA_PAGES,
 				       code ? code : (void *)guest_code, g->vcpu);

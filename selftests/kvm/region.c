@@ -248,7 +248,7 @@ void region_check_resident(struct region *r)
 		mmg_broken("precondition: %zu of %zu MiB are mapped by huge pages", huge >> 20,
 			   r->pages * r->page_size >> 20);
 	check_node(r);
-	if (r->backing != BACK_THP && r->backing != BACK_HUGETLB && huge)
+	if (r->backing != BACK_THP && r->backing != BACK_HUGETLB && huge && r->unit == 1)
 		mmg_broken("precondition: %zu MiB are mapped by huge pages, none was asked for",
 			   huge >> 20);
 }

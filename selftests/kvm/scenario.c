@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "orderstat.h"
+#include "shape.h"
 
 #define RECLAIM_STEPS	16
 
@@ -16,15 +17,26 @@ void scenario_create(struct scenario *s, const struct scenario_opts *o)
 {
 	size_t bytes = o->bytes ? o->bytes : mmg_opts.mem_bytes;
 	int vcpus = o->vcpus ? o->vcpus : 1;
+	enum backing backing = o->backing;
 
 	memset(s, 0, sizeof(*s));
 	s->host = o->host;
+	s->shape = o->shape;
+	if (s->shape) {
+		backing = s->shape->backing;
+		bytes = shape_bytes(s->shape);
+		vcpus = s->shape->vcpus ? s->shape->vcpus : 1;
+	}
 	group_create(&s->group, o->parent, o->name ? o->name : "scenario");
 	if (!s->host)
 		guest_create(&s->guest, vcpus, bytes, o->code);
-	region_create(&s->r, o->backing, bytes, o->offset);
+	region_create(&s->r, backing, bytes, o->offset);
+	if (s->shape)
+		shape_map(s);
 	s->all = list_all(s->r.units, o->fault_seed);
-	if (!s->host)
+	if (!s->host && s->shape)
+		shape_attach(s);
+	else if (!s->host)
 		guest_set_memory(&s->guest, &s->r, o->slots ? o->slots : 1, 0);
 	if (o->prepare)
 		o->prepare(s);
@@ -33,7 +45,9 @@ void scenario_create(struct scenario *s, const struct scenario_opts *o)
 
 void scenario_touch(struct scenario *s, const u32 *list, size_t n, bool write)
 {
-	if (s->host)
+	if (s->shape)
+		shape_touch(s, list, n, write);
+	else if (s->host)
 		region_touch(&s->r, list, n, write);
 	else if (s->guest.nr_vcpus > 1)
 		guest_touch_all(&s->guest, list, n, write);
@@ -47,7 +61,10 @@ void scenario_populate(struct scenario *s)
 
 	mmg_doing("faulting %zu units in", s->r.units);
 	/* a file's pages stay clean: reclaim may drop them without writing */
-	scenario_touch(s, s->all, s->r.units, s->r.backing != BACK_FILE);
+	if (s->shape)
+		shape_populate(s);
+	else
+		scenario_touch(s, s->all, s->r.units, s->r.backing != BACK_FILE);
 	region_check_resident(&s->r);
 	memcg_drain_lru();
 	group_read(&s->group, false);
@@ -55,6 +72,8 @@ void scenario_populate(struct scenario *s)
 	if (listed < s->r.pages || listed > s->r.pages * 5 / 4 + 64)
 		mmg_broken("precondition: %llu pages on the group's lists, %zu were faulted in",
 			   (unsigned long long)listed, s->r.pages);
+	if (s->shape && s->shape->populated)
+		s->shape->populated(s);
 }
 
 void scenario_reclaim(struct scenario *s, const u8 *label, struct scenario_order *r)
@@ -91,6 +110,8 @@ void scenario_reclaim(struct scenario *s, const u8 *label, struct scenario_order
 
 void scenario_destroy(struct scenario *s)
 {
+	if (s->shape)
+		shape_detach(s);
 	if (!s->host)
 		guest_destroy(&s->guest);
 	region_destroy(&s->r);

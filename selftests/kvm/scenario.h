@@ -10,6 +10,8 @@
 #include "runner.h"
 #include "unit_list.h"
 
+struct shape;
+
 /**
  * struct scenario - a group, a region in it, and who touches it
  * @group:	the group
@@ -17,6 +19,7 @@
  * @r:		the region
  * @host:	touched through this process's own page tables
  * @all:	list of all units, in the order of their faults
+ * @shape:	how its memory is made, NULL for one mapping and one memslot
  */
 struct scenario {
 	struct group group;
@@ -24,6 +27,7 @@ struct scenario {
 	struct region r;
 	bool host;
 	u32 *all;
+	const struct shape *shape;
 };
 
 /**
@@ -38,6 +42,7 @@ struct scenario {
  * @offset:	base pages from a 2M boundary to the region's start
  * @fault_seed:	shuffles the fault order where not 0
  * @code:	what the vCPUs run, NULL for the usual loop
+ * @shape:	how the memory is made (see shape.h); it sets @backing, @bytes and @vcpus
  * @prepare:	called once the VM has its memory, before this process enters the group
  */
 struct scenario_opts {
@@ -51,6 +56,7 @@ struct scenario_opts {
 	size_t offset;
 	u64 fault_seed;
 	void *code;
+	const struct shape *shape;
 	void (*prepare)(struct scenario *s);
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "region.h"
@@ -75,4 +76,13 @@ u64 worker_call(struct worker *w, int cmd, u64 arg)
 {
 	worker_send(w, cmd, arg);
 	return worker_wait(w);
+}
+
+void worker_stop(struct worker *w)
+{
+	/* it ends when there is nothing more to read */
+	close(w->to);
+	close(w->from);
+	waitpid(w->pid, NULL, 0);
+	memset(w, 0, sizeof(*w));
 }

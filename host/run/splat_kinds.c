@@ -125,7 +125,7 @@ const struct splat_kind splat_kinds[] = {
 	  "WARNING: Kernel stack overflow at 00000000deadbeef", A },
 
 	/* lib/bug.c, arch's traps: BUG() */
-	{ "ernel BUG", "\\b[kK]ernel BUG (?:at|in|\\[)", "BUG", "kernel BUG at mm/vmscan.c:812!", A | F },
+	{ "ernel BUG", "\\b[kK]ernel BUG (?:at|in|\\[|[0-9a-f]{8,})", "BUG", "kernel BUG at mm/vmscan.c:812!", A | F },
 	{ "BUG at ", "^BUG at \\S+:\\d+", "BUG", "BUG at fs/jfs/jfs_dmap.c:2765 assert(n)", 0 },
 	{ "BUG: failure at", "\\bBUG: failure at ", "BUG", "BUG: failure at mm/vmscan.c:812/shrink()!", A },
 

@@ -102,6 +102,7 @@ static void child_setup(gpointer data)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 }
 
 /* A shell-like rendering of argv for messages */

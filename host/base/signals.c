@@ -15,6 +15,15 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+/* What nohup or a shell's background job told this program to ignore stays ignored */
+static void watch(int sig)
+{
+	struct sigaction old;
+
+	if (sigaction(sig, NULL, &old) || old.sa_handler != SIG_IGN)
+		g_unix_signal_add(sig, on_signal, GINT_TO_POINTER(sig));
+}
+
 static void watch_signals(void)
 {
 	static bool done;
@@ -22,9 +31,9 @@ static void watch_signals(void)
 	if (done)
 		return;
 	done = true;
-	g_unix_signal_add(SIGINT, on_signal, GINT_TO_POINTER(SIGINT));
-	g_unix_signal_add(SIGTERM, on_signal, GINT_TO_POINTER(SIGTERM));
-	g_unix_signal_add(SIGHUP, on_signal, GINT_TO_POINTER(SIGHUP));
+	watch(SIGINT);
+	watch(SIGTERM);
+	watch(SIGHUP);
 	signal(SIGPIPE, SIG_IGN);
 }
 

@@ -797,21 +797,31 @@ static bool fill_files(const char *dir, void *data, GError **err)
 {
 	const struct files *f = data;
 	GPtrArray *packages = g_ptr_array_new_with_free_func(g_free);
+	GError *e = NULL;
 	bool ok = true;
 	guint i;
 
 	for (i = 0; i < f->paths->len && ok; i++) {
-		struct pkg *p = pkg_open(f->paths->pdata[i], err);
+		struct pkg *p = pkg_open(f->paths->pdata[i], &e);
 
-		ok = p && unpack_kernel(f->paths->pdata[i], dir, p->name, err);
+		ok = p && unpack_kernel(f->paths->pdata[i], dir, p->name, &e);
 		if (ok && p->version)
 			g_ptr_array_add(packages, g_strdup_printf("%s=%s", p->name, p->version));
 		else if (ok)
 			g_ptr_array_add(packages, g_strdup(p->name));
 		pkg_free(p);
 	}
-	ok = ok && settle(dir, f->spec, packages, err);
+	ok = ok && settle(dir, f->spec, packages, &e);
 	g_ptr_array_unref(packages);
+	if (e) {
+		/* the folder is gone when the message is read: the user's files are named instead */
+		g_autoptr(GString) text = g_string_new(e->message);
+		g_autofree char *inside = g_strconcat(dir, "/", NULL), *named = g_strconcat(f->spec, ": ", NULL);
+
+		g_string_replace(text, inside, named, 0);
+		mmg_set_error(err, e->code, "%s", text->str);
+		g_error_free(e);
+	}
 	return ok;
 }
 
@@ -872,6 +882,9 @@ static bool fetch_one(struct debian *d, const struct apt_pkg *p, const char *dir
 	if (ok)
 		deb = apt_download(d->apt, p, tmp, err);
 	ok = deb && unpack_kernel(deb, dir, p->name, err);
+	/* nobody asked for this very file by name */
+	if (!ok && err && *err && (*err)->code == MMG_EXIT_USAGE)
+		(*err)->code = MMG_EXIT_BROKEN;
 	g_free(deb);
 	mmg_rmtree(tmp);
 	g_free(tmp);

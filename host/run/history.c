@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SCHEMA		2	/* 2: figures of workloads */
 #define WAIT_MS		15000	/* for other runs that write */
@@ -41,6 +42,10 @@ static bool sql_fault(sqlite3 *db, GError **err, const char *what)
 
 	mmg_set_error(err, MMG_EXIT_BROKEN, "%s in %s: %s", what, path,
 		      db ? sqlite3_errmsg(db) : "out of memory");
+	if (mmg_interrupted() && err) {
+		g_clear_error(err);
+		mmg_check_interrupt(err);
+	}
 	g_free(path);
 	return false;
 }
@@ -72,27 +77,38 @@ static bool make_schema(sqlite3 *db, GError **err)
 	return ok;
 }
 
-/* Switching to WAL does not wait for others by itself */
-static bool use_wal(sqlite3 *db)
+/* Wait a moment for another run; signals are heard, and there is an end to it */
+static int wait_turn(void *data, int tries)
 {
-	for (int i = 0; i < WAIT_MS / 50; i++) {
-		int rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+	const gint64 *until = data;
 
-		if (rc == SQLITE_OK)
-			return true;
-		if (rc != SQLITE_BUSY && rc != SQLITE_LOCKED)
-			return false;
-		g_usleep(50000);
-	}
-	return false;
+	(void)tries;
+	g_main_context_iteration(NULL, FALSE);
+	if (mmg_interrupted() || g_get_monotonic_time() > *until)
+		return 0;
+	g_usleep(50000);
+	return 1;
 }
 
-static bool prepare_db(sqlite3 *db, GError **err)
+/* Switching to WAL does not wait for others by itself */
+static bool use_wal(sqlite3 *db, gint64 *until)
 {
+	int rc;
+
+	do {
+		rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+	} while ((rc == SQLITE_BUSY || rc == SQLITE_LOCKED) && wait_turn(until, 0));
+	return rc == SQLITE_OK;
+}
+
+static bool prepare_db(sqlite3 *db, bool writable, GError **err)
+{
+	static gint64 until;
 	int version;
 
-	sqlite3_busy_timeout(db, WAIT_MS);
-	if (!use_wal(db))
+	until = g_get_monotonic_time() + WAIT_MS * 1000LL;
+	sqlite3_busy_handler(db, wait_turn, &until);
+	if (writable && !use_wal(db, &until))
 		return sql_fault(db, err, "opening the history");
 	version = user_version(db);
 	if (version < 0)
@@ -103,23 +119,36 @@ static bool prepare_db(sqlite3 *db, GError **err)
 			      sqlite3_db_filename(db, "main"), version, SCHEMA);
 		return false;
 	}
-	return version == SCHEMA || make_schema(db, err);
+	return version == SCHEMA || !writable || make_schema(db, err);
 }
 
-struct sqlite3 *history_open(GError **err)
+struct sqlite3 *history_open(bool reads, GError **err)
 {
 	char *path = mmg_cache_path("history.sqlite", NULL);
 	sqlite3 *db = NULL;
+	bool writable = true;
 
-	if (!mmg_mkdirs(mmg_cache(), err)) {
+	if (reads && !g_file_test(path, G_FILE_TEST_EXISTS)) {
+		/* nothing was kept yet: an empty one, which leaves no file */
+		g_free(path);
+		path = g_strdup(":memory:");
+	} else if (reads && (access(mmg_cache(), W_OK) || access(path, W_OK))) {
+		/* what cannot be written to is read as it is; WAL would want a file beside it */
+		g_autofree char *name = g_uri_escape_string(path, "/", FALSE);
+
+		g_free(path);
+		path = g_strdup_printf("file:%s?mode=ro&immutable=1", name);
+		writable = false;
+	} else if (!reads && !mmg_mkdirs(mmg_cache(), err)) {
 		g_free(path);
 		return NULL;
 	}
-	if (sqlite3_open(path, &db) != SQLITE_OK) {
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_URI | (writable ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE :
+							  SQLITE_OPEN_READONLY), NULL) != SQLITE_OK) {
 		sql_fault(db, err, "opening the history");
 		sqlite3_close(db);
 		db = NULL;
-	} else if (!prepare_db(db, err)) {
+	} else if (!prepare_db(db, writable, err)) {
 		sqlite3_close(db);
 		db = NULL;
 	}
@@ -243,7 +272,7 @@ static bool insert_figures(sqlite3 *db, const struct rep *r, sqlite3_int64 run)
 bool history_add(json_t *run, GError **err)
 {
 	struct rep *r = rep_new(run, "the run", err);
-	sqlite3 *db = r ? history_open(err) : NULL;
+	sqlite3 *db = r ? history_open(false, err) : NULL;
 	sqlite3_int64 id = 0;
 	bool ok = false;
 
@@ -484,14 +513,14 @@ static int count_flaky(GPtrArray *all)
  */
 int verb_history(struct cli *cli, GError **err)
 {
-	sqlite3 *db = history_open(err);
+	sqlite3 *db = history_open(true, err);
 	GPtrArray *all = db ? read_records(db, cli, err) : NULL;
 	int flaky, lines, status = MMG_EXIT_OK;
 
 	if (db)
 		sqlite3_close(db);
 	if (!all)
-		return MMG_EXIT_BROKEN;
+		return (*err)->code;
 	lines = all->len;
 	flaky = count_flaky(all);
 	if (cli->flaky)

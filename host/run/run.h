@@ -83,8 +83,11 @@ void taint_splats(json_t *splats, const json_t *taints);
 bool known_apply(json_t *run, GError **err);
 /* Put the run into the history database; false with *@err (a warning for the caller, no failure) */
 bool history_add(json_t *run, GError **err);
-/* The history database, made or brought up to date; sqlite3_close() it; NULL with *@err */
-struct sqlite3 *history_open(GError **err);
+/*
+ * The history database, made or brought up to date; for reading alone where @reads: then none is
+ * made, and one that cannot be written to is read as it is.  sqlite3_close() it; NULL with *@err
+ */
+struct sqlite3 *history_open(bool reads, GError **err);
 /*
  * What one run of all cases of @glob on one machine takes in seconds, averaged over the last runs
  * that are kept; negative where none is

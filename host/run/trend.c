@@ -88,7 +88,7 @@ GPtrArray *trend_read(const GPtrArray *globs, const char *metric, GError **err)
 		" FROM figure f JOIN run ON run.id = f.run WHERE run.verb IS NOT 'mutants'"
 		" ORDER BY 1, 2, 3, 4, id, n";
 	GPtrArray *all = g_ptr_array_new_with_free_func(trend_free);
-	struct sqlite3 *db = history_open(err);
+	struct sqlite3 *db = history_open(true, err);
 	sqlite3_stmt *s = NULL;
 	int rc;
 

@@ -103,7 +103,7 @@ out:
 	if (n) {
 		const char *why = archive_error_string(a);
 
-		mmg_set_error(err, MMG_EXIT_BROKEN, "cannot decompress %s: %s", what,
+		mmg_set_error(err, MMG_EXIT_USAGE, "cannot decompress %s: %s", what,
 			      n > 0 ? "it is too large" : why ? why : "unknown format");
 		g_clear_pointer(&bytes, g_byte_array_unref);
 	}
@@ -161,7 +161,7 @@ static bool layer_failed(struct layer *l, const char *path, GError **err)
 {
 	const char *why = archive_error_string(l->a);
 
-	mmg_set_error(err, MMG_EXIT_BROKEN, "cannot open the package %s: %s; is it complete?", path,
+	mmg_set_error(err, MMG_EXIT_USAGE, "cannot open the package %s: %s; is it complete?", path,
 		      why ? why : "it ends too early");
 	return false;
 }
@@ -226,7 +226,7 @@ static bool layer_enter(struct layer *in, struct layer *l, const char *glob, con
 	int r = layer_seek(l, glob, path, err);
 
 	if (!r)
-		mmg_set_error(err, MMG_EXIT_BROKEN, "the package %s has no %s in it; is it complete?",
+		mmg_set_error(err, MMG_EXIT_USAGE, "the package %s has no %s in it; is it complete?",
 			      path, glob);
 	return r > 0 && layer_open_member(in, l, path, err);
 }
@@ -312,7 +312,7 @@ static bool deb_describe(struct pkg *p, const char *path, GError **err)
 		ok = p->name && p->version && p->arch;
 	}
 	if (!ok && err && !*err)
-		mmg_set_error(err, MMG_EXIT_BROKEN,
+		mmg_set_error(err, MMG_EXIT_USAGE,
 			      "the package %s has no control file in it; is it complete?", path);
 	layer_close(&tar);
 	layer_close(&ar);
@@ -382,7 +382,7 @@ static bool rpm_describe(struct pkg *p, const char *path, GError **err)
 		main_size = rpm_header_size(h, len);
 	}
 	if (!main_size) {
-		mmg_set_error(err, MMG_EXIT_BROKEN,
+		mmg_set_error(err, MMG_EXIT_USAGE,
 			      "the package %s has no header in it; is it complete?", path);
 		g_free(b);
 		return false;
@@ -397,7 +397,7 @@ static bool rpm_describe(struct pkg *p, const char *path, GError **err)
 	g_free(b);
 	if (p->name && p->version)
 		return true;
-	mmg_set_error(err, MMG_EXIT_BROKEN, "the package %s names neither itself nor its version",
+	mmg_set_error(err, MMG_EXIT_USAGE, "the package %s names neither itself nor its version",
 		      path);
 	return false;
 }
@@ -485,7 +485,7 @@ static const char *plain_name(const char *name)
 
 static bool refuse(struct unpacker *u, const char *name, const char *why, GError **err)
 {
-	mmg_set_error(err, MMG_EXIT_BROKEN, "refused to unpack %s: its member '%s' %s", u->path,
+	mmg_set_error(err, MMG_EXIT_USAGE, "refused to unpack %s: its member '%s' %s", u->path,
 		      name, why);
 	return false;
 }

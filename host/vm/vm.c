@@ -970,6 +970,7 @@ static void qemu_setup(gpointer data)
 	/* nobody is left to end a VM that hangs, once we are killed */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 }
 
 static bool spawn(struct vm *vm, int theirs[CHANNELS], GError **err)

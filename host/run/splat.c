@@ -357,6 +357,20 @@ static bool trace_end(const char *line)
 	return g_str_has_prefix(line, "---[ end trace") || g_str_has_prefix(line, "---[ end Kernel panic");
 }
 
+/* "RSP: 0018:", "R10: 00", "CR2: 00", "Code: 4d 85": what stands within a trace where a trap interrupted it */
+static bool is_registers(const char *line)
+{
+	static const char *const names[] = {
+		"RIP:", "RSP:", "RAX:", "RDX:", "RBP:", "R10:", "R13:", "FS: ", "CS: ", "CR2:", "DR0:", "DR3:", "Code:",
+		"EIP:", "EAX:", "ESI:", "DS: ", "PKRU:",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+		if (g_str_has_prefix(line, names[i]))
+			return true;
+	return false;
+}
+
 /* Kinds whose place is the register's; others print what was interrupted, too */
 static bool at_register(const struct splat *sp)
 {
@@ -403,7 +417,7 @@ static bool splat_more(struct scan *s, struct splat *sp, const char *line)
 		return true;
 	}
 	if (strstr(line, "TASK>") || strstr(line, "IRQ>") || strstr(line, "NMI>") || strstr(line, " ? ") || g_str_has_prefix(line, "? ") ||
-	    strstr(line, "[inline]"))
+	    strstr(line, "[inline]") || (sp->trace && is_registers(line)))
 		return true;
 	if (sp->trace) {
 		sp->trace = false;

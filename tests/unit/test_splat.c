@@ -467,6 +467,13 @@ static void same_and_not(void **state)
 		  "BUG: unable to handle page fault for address: eeee\nOops: Oops: 0000 [#2] SMP\nRIP: 0010:walk_mm.cold+0x1/0x2\n" },
 	};
 	static const char *const other[][2] = {
+		/* a trap's registers within the trace do not end it */
+		{ "WARNING: CPU: 1 PID: 1 at lib/x.c:1 debug_print_object+0x1/0x2\nCall Trace:\n panic+0x1/0x2\n __warn+0x1/0x2\n"
+		  "RIP: 0010:debug_print_object+0x1/0x2\nRSP: 0018:0 EFLAGS: 0\nRAX: 0 RBX: 0\n kfree+0x1/0x2\n a_fn+0x1/0x2\n",
+		  "WARNING: CPU: 1 PID: 1 at lib/x.c:1 debug_print_object+0x1/0x2\nCall Trace:\n panic+0x1/0x2\n __warn+0x1/0x2\n"
+		  "RIP: 0010:debug_print_object+0x1/0x2\nRSP: 0018:0 EFLAGS: 0\nRAX: 0 RBX: 0\n kfree+0x1/0x2\n b_fn+0x1/0x2\n" },
+		{ "BUG: KASAN: out-of-bounds in test_and_clear_bit+0x1/0x2\nCall Trace:\n test_and_clear_bit+0x1/0x2\n a_fn+0x1/0x2\n",
+		  "BUG: KASAN: out-of-bounds in test_and_clear_bit+0x1/0x2\nCall Trace:\n test_and_clear_bit+0x1/0x2\n b_fn+0x1/0x2\n" },
 		{ "WARNING: fs/x.c:1058 at 0x0, CPU#0: k/1\n", "WARNING: fs/x.c:2211 at 0x0, CPU#0: k/1\n" },
 		{ "BUG: KASAN: use-after-free in walk_mm+0x1/0x2\n", "BUG: KASAN: out-of-bounds in walk_mm+0x1/0x2\n" },
 		{ "BUG: KCSAN: data-race in a_fn / b_fn\n", "BUG: KCSAN: data-race in a_fn / c_fn\n" },

@@ -70,6 +70,7 @@
 #define MAX_ARGS 64
 #define MAX_ENV 32
 #define MAX_TESTS 512
+#define MAX_NEEDS 2048
 #define MAX_CLIENTS 8
 #define BEAT_MS 1000
 #define KILL_GRACE_MS 3000
@@ -540,6 +541,38 @@ static void add_test(const char *spec)
 	tests[nr_tests++] = strdup(spec);
 }
 
+/*
+ * What a test needs, by its head comment (mmgate-needs): a path that has to be there, or
+ * the host's word that the kernel lacks an option.
+ */
+static struct need {
+	char *test, *what;
+	bool is_path;
+} needs[MAX_NEEDS];
+
+static size_t nr_needs;
+
+/* Why a test cannot run here, in one line; false where nothing is missing */
+static bool lacks(const char *test, char *why, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < nr_needs; i++) {
+		if (!needs[i].test || !needs[i].what || strcmp(needs[i].test, test))
+			continue;
+		if (!needs[i].is_path) {
+			snprintf(why, size, "%s", needs[i].what);
+			return true;
+		}
+		if (access(needs[i].what, F_OK)) {
+			snprintf(why, size, "needs %s, which is not there: %s", needs[i].what,
+				 strerror(errno));
+			return true;
+		}
+	}
+	return false;
+}
+
 static void plan_line(char *line)
 {
 	char *rest = strchr(line, ' '), *next;
@@ -555,6 +588,11 @@ static void plan_line(char *line)
 		envs[nr_envs++] = strdup(rest);
 	} else if (!strcmp(line, "test") && nr_tests < MAX_TESTS) {
 		add_test(rest);
+	} else if ((!strcmp(line, "skip") || !strcmp(line, "path")) && next && nr_needs < MAX_NEEDS) {
+		*next++ = '\0';
+		needs[nr_needs].test = strdup(rest);
+		needs[nr_needs].what = strdup(next);
+		needs[nr_needs++].is_path = !strcmp(line, "path");
 	} else if (!strcmp(line, "shell")) {
 		shell = strdup(rest);
 	} else if (!strcmp(line, "command")) {
@@ -1057,8 +1095,8 @@ static void run_test(size_t nr, char *spec)
 	bool out_open = true, err_open = true, late = false, done = false;
 	long long begin = now_ms(), limit, kill_at = 0;
 	unsigned long long tainted = taint(), taints;
+	char why[256], *word;
 	size_t said = 0;
-	char *word;
 	pid_t pid;
 
 	while (argc < MAX_ARGS && (word = strtok(NULL, " ")))
@@ -1071,6 +1109,13 @@ static void run_test(size_t nr, char *spec)
 	/* a warning, so that it gets onto the console, where splats are tied to it */
 	say(kmsg, "<4>mmgate: start %s", name);
 	report("  # Subtest: %s", name);
+	if (lacks(name, why, sizeof(why))) {
+		report("  1..0 # SKIP %s", why);
+		report("ok %zu %s # SKIP %s", nr, name, why);
+		say(kmsg, "<4>mmgate: end %s", name);
+		tell("end %s", name);
+		return;
+	}
 	memset(&out_buf, 0, sizeof(out_buf));
 	memset(&err_buf, 0, sizeof(err_buf));
 	limit = begin + secs * 1000LL;

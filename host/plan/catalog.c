@@ -36,6 +36,8 @@ static void test_tag(struct test *t, const char *tag, char *value)
 		g_ptr_array_add(t->guards, g_strdup(value));
 	} else if (!strcmp(tag, "needs")) {
 		add_words(t->needs, value);
+	} else if (!strcmp(tag, "wants")) {
+		add_words(t->wants, value);
 	} else if (!strcmp(tag, "machines")) {
 		add_words(t->machines, value);
 	} else if (!strcmp(tag, "quick")) {
@@ -58,6 +60,7 @@ struct test *catalog_parse(const char *name, const char *text)
 	t->name = g_strdup(name);
 	t->guards = list_new();
 	t->needs = list_new();
+	t->wants = list_new();
 	t->machines = list_new();
 	t->quick = list_new();
 	t->quick_cases = list_new();
@@ -91,6 +94,7 @@ void catalog_test_free(gpointer test)
 	g_free(t->about);
 	g_ptr_array_unref(t->guards);
 	g_ptr_array_unref(t->needs);
+	g_ptr_array_unref(t->wants);
 	g_ptr_array_unref(t->machines);
 	g_ptr_array_unref(t->quick);
 	g_ptr_array_unref(t->quick_cases);

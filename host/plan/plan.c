@@ -335,8 +335,34 @@ static bool add_modules(GPtrArray *files, GString *plan, const struct boot_plan 
 	return true;
 }
 
+/*
+ * What a test needs and PID 1 acts on: an option that this kernel is known to lack is a
+ * skip with its name, a path has to be there.  Words for file systems stand for their options.
+ */
+static void add_needs(GString *plan, const struct test *t, const struct kernel *k)
+{
+	static const char *const stands_for[][2] = {
+		{ "debugfs", "CONFIG_DEBUG_FS" }, { "tracefs", "CONFIG_TRACING" },
+	};
+
+	for (guint i = 0; i < t->needs->len; i++) {
+		const char *word = t->needs->pdata[i];
+
+		if (*word == '/') {
+			g_string_append_printf(plan, "path %s %s\n", t->name, word);
+			continue;
+		}
+		for (gsize j = 0; j < G_N_ELEMENTS(stands_for); j++)
+			if (!strcmp(word, stands_for[j][0]))
+				word = stands_for[j][1];
+		if (g_str_has_prefix(word, "CONFIG_") && kernel_config(k, word + strlen("CONFIG_")) == 'n')
+			g_string_append_printf(plan, "skip %s the kernel is built without %s, which the test needs\n",
+					       t->name, word);
+	}
+}
+
 static void add_tests(GPtrArray *files, GString *plan, const struct boot_plan *bp, const char *built,
-		      int scale)
+		      const struct kernel *k, int scale)
 {
 	guint i, j;
 
@@ -346,6 +372,7 @@ static void add_tests(GPtrArray *files, GString *plan, const struct boot_plan *b
 		char *file = g_strdup_printf("%s_test", p->test->name);
 		char *src = g_build_filename(built, file, NULL);
 
+		add_needs(plan, p->test, k);
 		g_string_append_printf(plan, "test %s %d /%s", p->test->name, p->test->timeout * scale,
 				       dst);
 		for (j = 0; j < p->cases->len; j++)
@@ -405,7 +432,7 @@ GPtrArray *plan_files(const struct boot_plan *bp, const struct kernel *k, const 
 		if (extra)
 			g_string_append(plan, extra);
 		else
-			add_tests(files, plan, bp, built, plan_scale(!kvm_accel));
+			add_tests(files, plan, bp, built, k, plan_scale(!kvm_accel));
 		add_file(files, g_strdup("mmgate/plan"), NULL, g_string_free(plan, FALSE), 0644, false);
 	} else {
 		g_string_free(plan, TRUE);

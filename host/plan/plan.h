@@ -12,7 +12,8 @@
  * @name:	family/test
  * @about:	mmgate-about, one line
  * @guards:	mmgate-guards, commits
- * @needs:	mmgate-needs, words such as CONFIG_LRU_GEN
+ * @needs:	mmgate-needs, words such as CONFIG_LRU_GEN: without one the test is skipped
+ * @wants:	mmgate-wants, the same for some of its cases, which see for themselves
  * @machines:	mmgate-machines, "default" where the test names none
  * @quick:	mmgate-quick, the machines of the main job
  * @quick_cases: mmgate-quick-cases, case globs of the main job; empty for all
@@ -21,7 +22,7 @@
  */
 struct test {
 	char *name, *about;
-	GPtrArray *guards, *needs, *machines, *quick, *quick_cases, *modules;
+	GPtrArray *guards, *needs, *wants, *machines, *quick, *quick_cases, *modules;
 	int timeout;
 };
 

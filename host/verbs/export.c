@@ -532,7 +532,8 @@ static bool list_kvm(struct export *x, const char *makefile, const char *test, G
 /* CONFIG_ words that the tests of a family need, each once, into its config */
 static void add_config(struct export *x, const char *text, GPtrArray *config)
 {
-	char *needs = tag_value(text, "needs", 0), **words = g_strsplit(needs ? needs : "", " ", -1);
+	char *needs = tag_value(text, "needs", 0), *wants = tag_value(text, "wants", 0);
+	char *both = g_strjoin(" ", needs ?: "", wants ?: "", NULL), **words = g_strsplit(both, " ", -1);
 
 	for (char **w = words; *w; w++)
 		if (g_str_has_prefix(*w, "CONFIG_") &&
@@ -540,6 +541,8 @@ static void add_config(struct export *x, const char *text, GPtrArray *config)
 			g_ptr_array_add(config, g_strdup(*w));
 	g_strfreev(words);
 	g_free(needs);
+	g_free(wants);
+	g_free(both);
 	(void)x;
 }
 

@@ -28,9 +28,10 @@ static json_t *list_tests(GError **err)
 	for (i = 0; tests && i < tests->len; i++) {
 		const struct test *t = tests->pdata[i];
 
-		json_array_append_new(a, json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", t->name, "about",
+		json_array_append_new(a, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "name", t->name, "about",
 						   t->about ?: "", "guards", strings(t->guards), "machines",
-						   strings(t->machines), "needs", strings(t->needs)));
+						   strings(t->machines), "needs", strings(t->needs),
+						   "wants", strings(t->wants)));
 	}
 	if (tests)
 		g_ptr_array_unref(tests);

@@ -225,6 +225,8 @@ static int parse_pageset(struct parser *p, const char *name, unsigned long value
 		z->pcp_batch = value;
 	else if (!strcmp(name, "vm stats threshold") && value > z->threshold)
 		z->threshold = value;
+	else if (!strcmp(name, "node_unreclaimable"))
+		z->unreclaimable = value;
 	else if (!strcmp(name, "start_pfn"))
 		z->start_pfn = value;
 	return 0;

@@ -39,6 +39,7 @@ struct zi_stat {
  * @cma:	in contiguous-allocation areas
  * @protection:	lowmem_reserve[], one column a zone of the node
  * @nr_protection: how many columns
+ * @unreclaimable: kswapd gave up on the node (node_unreclaimable)
  * @start_pfn:	first page frame; 0 for an unpopulated zone
  * @nr_cpus:	per-CPU page sets printed
  * @pcp_count:	pages in all per-CPU lists together: not in @free
@@ -53,6 +54,7 @@ struct zi_zone {
 	int index;
 	char name[16];
 	bool populated;
+	bool unreclaimable;
 	unsigned long free, boost, min, low, high, promo;
 	unsigned long spanned, present, managed, cma;
 	unsigned long protection[ZI_MAX_ZONES];

@@ -352,3 +352,21 @@ void hog_leave_huge(int node, unsigned int nr)
 	mmg_write_setting(path, "%ld", now - nr);
 	hog_locked(node, nr * hog_huge_bytes(), MADV_NOHUGEPAGE);
 }
+
+/**
+ * hog_give_back() - free some of what hog_start() took as hugetlb pages
+ * @node:	node id
+ * @bytes:	how much; nothing is done where the hog is not of hugetlb pages
+ */
+void hog_give_back(int node, size_t bytes)
+{
+	unsigned long huge = hog_huge_bytes();
+	char path[128];
+	long now = hugetlb_pages(node, path, sizeof(path));
+	long less = huge ? bytes / huge : 0;
+
+	if (now <= 0)
+		return;
+	mmg_save_setting(path);
+	mmg_write_setting(path, "%ld", now > less ? now - less : 0);
+}

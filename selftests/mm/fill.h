@@ -41,5 +41,6 @@ const char *fill_data_dir(char *dev, size_t size);
 unsigned long hog_huge_bytes(void);
 size_t hog_start(int node, size_t bytes);
 void hog_leave_huge(int node, unsigned int nr);
+void hog_give_back(int node, size_t bytes);
 
 #endif /* MMGATE_FILL_H */

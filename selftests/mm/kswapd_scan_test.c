@@ -3,7 +3,8 @@
  * mmgate-about: kswapd wakes when it must, frees up to high, scans no more than it frees, sleeps
  * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
  * mmgate-machines: small-zones no-normal memoryless
- * mmgate-needs: CONFIG_EXT4_FS CONFIG_VIRTIO_BLK CONFIG_HUGETLBFS /mnt/data
+ * mmgate-needs: CONFIG_VM_EVENT_COUNTERS
+ * mmgate-wants: CONFIG_EXT4_FS CONFIG_VIRTIO_BLK CONFIG_HUGETLBFS
  * mmgate-timeout: 60
  *
  * A file larger than what is free is read once, through the page cache.  It is a

@@ -3,7 +3,8 @@
  * mmgate-about: nodes without memory: who serves them, what they show, what is refused
  * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
  * mmgate-machines: memoryless dimm
- * mmgate-needs: CONFIG_NUMA CONFIG_MIGRATION
+ * mmgate-needs: CONFIG_NUMA
+ * mmgate-wants: CONFIG_MIGRATION
  * mmgate-timeout: 60
  *
  * Machine memoryless makes such nodes by QEMU's topology, with CPUs; on machine

@@ -3,7 +3,8 @@
  * mmgate-about: pages come from the node and the zone that policy and zonelists name
  * mmgate-guards: the order of zonelists and fallback (mm/page_alloc.c, build_all_zonelists)
  * mmgate-machines: numa-uneven memoryless movable small-zones
- * mmgate-needs: CONFIG_NUMA CONFIG_MIGRATION CONFIG_HUGETLBFS
+ * mmgate-needs: CONFIG_NUMA
+ * mmgate-wants: CONFIG_MIGRATION CONFIG_HUGETLBFS
  * mmgate-timeout: 90
  *
  * Each policy places a few MiB and every page is looked up. For the fallback
@@ -396,6 +397,55 @@ static void numa_counts(const struct mmg_case *c)
 	mmg_pass("numastat of %d nodes counted their %ld pages as hits", judged, all);
 }
 
+/* Huge pages of each node, -1 where it has none of them */
+static long huge_pages(int node)
+{
+	char path[128], *text;
+	long nr;
+
+	snprintf(path, sizeof(path),
+		 "/sys/devices/system/node/node%d/hugepages/hugepages-%lukB/nr_hugepages", node,
+		 hog_huge_bytes() / 1024);
+	text = mmg_read_file(path, NULL);
+	nr = text ? strtol(text, NULL, 10) : -1;
+	free(text);
+	return nr;
+}
+
+/*
+ * Huge pages of one node are allocated with __GFP_THISNODE (mm/hugetlb.c): where the node has
+ * no more, there are no more, though others have plenty.
+ */
+static void thisnode(const struct mmg_case *c)
+{
+	long before[MAX_NODES], gained = 0;
+	struct zoneinfo zi;
+	size_t i, all = 0;
+	int n, last = -1;
+
+	(void)c;
+	need_nodes(2);
+	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
+		before[n] = huge_pages(n);
+		last = n;
+	}
+	if (last < 0 || before[last] < 0 || hog_huge_bytes() > 4 * MIB)
+		mmg_skip("no huge pages by node (CONFIG_HUGETLBFS), or gigantic ones");
+	mm_zoneinfo(&zi);
+	for (i = 0; i < zi.nr_zones; i++)
+		all += zi.zones[i].node == last ? zi.zones[i].managed * mm_page_size() : 0;
+	zoneinfo_free(&zi);
+	mmg_doing("asking node %d for all of its memory in huge pages", last);
+	gained = hog_start(last, all + 8 * hog_huge_bytes()) / hog_huge_bytes();
+	if (gained * hog_huge_bytes() >= all)
+		mmg_fail("node %d of %zu MiB gave %ld huge pages", last, all / MIB, gained);
+	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n))
+		if (n != last && huge_pages(n) > before[n])
+			mmg_fail("node %d was asked for huge pages, node %d gave %ld", last, n,
+				 huge_pages(n) - before[n]);
+	mmg_pass("node %d gave %ld huge pages of its own, other nodes none", last, gained);
+}
+
 static const enum node_policy bind = NODE_BIND;
 static const enum node_policy preferred = NODE_PREFERRED;
 static const enum fill_kind user = FILL_ANON;
@@ -409,6 +459,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "zone-order-user", .fn = zone_order, .arg = &user },
 	{ .name = "zone-order-kernel", .fn = zone_order, .arg = &kernel },
 	{ .name = "numa-counts", .fn = numa_counts },
+	{ .name = "thisnode", .fn = thisnode, .destructive = true },
 	{ .name = "fallback-order", .fn = fallback_order, .destructive = true },
 };
 

@@ -22,6 +22,13 @@ GPtrArray *modules_resolve(const struct kernel *k, const char *const *names, GPt
 	return g_ptr_array_new();
 }
 
+/* A kernel without CONFIG_ABSENT */
+char kernel_config(const struct kernel *k, const char *name)
+{
+	(void)k;
+	return strcmp(name, "ABSENT") ? 'y' : 'n';
+}
+
 static GPtrArray *list(const char *first, ...)
 {
 	GPtrArray *l = g_ptr_array_new();
@@ -123,12 +130,57 @@ static void nothing_fits(void **state)
 	g_ptr_array_unref(e);
 }
 
+/* The same machines and orders for the same number, others for another */
+static void shuffled(void **state)
+{
+	GPtrArray *c = g_ptr_array_new_with_free_func(catalog_test_free);
+	GPtrArray *globs = list("mm/*", NULL), *machines = list("default", NULL), *plan;
+	GString *first = NULL;
+	int other = 0;
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		char *name = g_strdup_printf("mm/t%d", i);
+
+		g_ptr_array_add(c, catalog_parse(name, "/* mmgate-machines: default */\n"));
+		g_free(name);
+	}
+	for (int seed = 1; seed < 6; seed++) {
+		for (int again = 0; again < 2; again++) {
+			GString *order = g_string_new(NULL);
+			struct boot_plan *bp;
+
+			plan = plan_make(c, globs, machines, NULL);
+			assert_non_null(plan);
+			plan_shuffle(plan, seed);
+			bp = plan->pdata[0];
+			assert_int_equal(bp->tests->len, 8);
+			for (guint i = 0; i < bp->tests->len; i++)
+				g_string_append(order, ((struct planned *)bp->tests->pdata[i])->test->name);
+			if (!again && first)
+				other += !g_string_equal(first, order);
+			if (again)
+				assert_true(g_string_equal(first, order));
+			if (first)
+				g_string_free(first, TRUE);
+			first = order;
+			g_ptr_array_unref(plan);
+		}
+	}
+	assert_true(other >= 3);
+	g_string_free(first, TRUE);
+	g_ptr_array_unref(globs);
+	g_ptr_array_unref(machines);
+	g_ptr_array_unref(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tags),
 		cmocka_unit_test(what_runs_where),
 		cmocka_unit_test(nothing_fits),
+		cmocka_unit_test(shuffled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,20 @@ void status_note(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 void status_debug(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 void status_clear(void);
 
+/* ---- version.c ---- */
+
+/*
+ * Compare kernel versions ("6.12.19" against "6.1") by their numbers, what is missing
+ * counts as 0: <0, 0, >0
+ */
+int version_cmp(const char *a, const char *b);
+/* True where @version lies in @range: "FROM..TO" is FROM and later, before TO; either may be empty */
+bool version_in_range(const char *range, const char *version);
+/* True where "FROM..TO" is well-formed */
+bool version_range_valid(const char *range);
+/* Compare versions of Debian packages: <0, 0, >0 */
+int deb_version_cmp(const char *a, const char *b);
+
 /* ---- json.c ---- */
 
 /* Members of an object: "" or 0 where absent or of another type */

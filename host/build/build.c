@@ -25,17 +25,11 @@
 #include "base/arch.h"
 #include "build/build.h"
 #include "source/git.h"
-#include "verbs/verbs.h"
 
 /* Part of every key: a change in how kernels are built makes old ones strangers */
 #define BUILD_FORMAT	"1"
 /* Objects of a cold build of configs/kernel, only for the progress shown */
 #define USUAL_STEPS	1500
-
-const char *cli_arch(const struct cli *cli)
-{
-	return cli->arch ? cli->arch : arch_host()->name;
-}
 
 /* ---- what is in the tree ---- */
 
@@ -901,84 +895,7 @@ out:
 	return r;
 }
 
-/* ---- from the command line ---- */
-
-#define DEFAULT_SOURCE	"debian-source:6.12"
-
-struct source *source_from_cli(const struct cli *cli, const char *word, GError **err)
-{
-	static const char prefix[] = "debian-source:";
-	g_autofree char *tree = NULL, *name = NULL;
-	g_auto(GStrv) parts = NULL;
-
-	if (cli->tree && word) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "both --tree %s and %s were given; one of them",
-			      cli->tree, word);
-		return NULL;
-	}
-	if (cli->tree && !g_str_has_prefix(cli->tree, prefix))
-		return source_open(cli->tree, NULL, err);
-	if (!word)
-		word = cli->tree ? cli->tree : DEFAULT_SOURCE;
-	if (!g_str_has_prefix(word, prefix))
-		return source_open(word, NULL, err);
-	parts = g_strsplit(word + strlen(prefix), "@", 2);
-	if (!parts[0] || !*parts[0]) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "%s names no version; write debian-source:6.12", word);
-		return NULL;
-	}
-	tree = ksrc_fetch(cli, parts[0], parts[1], true, &name, err);
-	return tree ? source_open(tree, name, err) : NULL;
-}
-
-bool source_not_here(const struct cli *cli, const char *word, GError **err)
-{
-	if (!err || !*err || (*err)->code != MMG_EXIT_BROKEN || cli->tree)
-		return false;
-	g_clear_error(err);
-	printf("source %s: not in the cache, would be fetched\n", word ? word : DEFAULT_SOURCE);
-	return true;
-}
-
-struct kernel *kernel_from_build(const struct cli *cli, const struct source *src,
-				 const struct build_result *b, const char *label, const char *role,
-				 GError **err)
-{
-	g_autofree char *meta = g_build_filename(b->dir, "build.json", NULL);
-	struct kernel *k = g_new0(struct kernel, 1);
-	json_t *j = json_load_file(meta, 0, NULL);
-	const char *release = json_string_value(json_object_get(j, "release"));
-
-	k->spec = g_strdup(src->name);
-	k->label = g_strdup(label);
-	k->release = g_strdup(release ? release : src->version);
-	k->version = g_strdup(src->version);
-	k->arch = g_strdup(cli_arch(cli));
-	k->image = g_strdup(b->image);
-	k->config = g_strdup(b->config);
-	k->ksrc = g_strdup(src->tree);
-	k->ksrc_name = g_strdup(src->name);
-	k->packages = g_ptr_array_new_with_free_func(g_free);
-	if (strchr(src->name, '='))
-		g_ptr_array_add(k->packages, g_strdup(src->name));
-	k->sha256 = g_strdup(b->sha256);
-	k->role = g_strdup(role);
-	json_decref(j);
-	if (cli->ksrc) {
-		g_free(k->ksrc);
-		g_free(k->ksrc_name);
-		k->ksrc = g_strdup(cli->ksrc);
-		k->ksrc_name = g_strdup(cli->ksrc);
-	}
-	if (!kernel_find_ksrc(cli, k, err)) {
-		kernel_free(k);
-		return NULL;
-	}
-	return k;
-}
-
-/* The image with its config and build.json, as a new folder @to */
-static bool copy_out(const struct build_result *r, const char *to, GError **err)
+bool build_result_copy(const struct build_result *r, const char *to, GError **err)
 {
 	const char *const names[] = { r->image, r->config, "build.json" };
 	bool ok = true;
@@ -993,78 +910,4 @@ static bool copy_out(const struct build_result *r, const char *to, GError **err)
 		ok = copy_file(from, copy, err);
 	}
 	return ok;
-}
-
-static int dry_run(const struct build_spec *spec)
-{
-	g_autoptr(GList) files = g_list_sort(g_hash_table_get_keys(spec->overlay),
-					     (GCompareFunc)strcmp);
-
-	printf("source %s (%s) for %s\n", spec->src->name, spec->src->tree, spec->arch);
-	for (guint i = 0; i < spec->fragments->len; i++)
-		printf("fragment %s\n", (char *)spec->fragments->pdata[i]);
-	for (GList *f = files; f; f = f->next)
-		printf("changed %s\n", (char *)f->data);
-	return MMG_EXIT_OK;
-}
-
-int verb_build(struct cli *cli, GError **err)
-{
-	const char *word = cli->args->len ? cli->args->pdata[0] : NULL;
-	struct build_spec spec = { .arch = cli_arch(cli), .fragments = cli->config, .jobs = cli->jobs };
-	g_autoptr(GHashTable) overlay = overlay_new();
-	struct build_result *r = NULL;
-	struct source *src;
-	bool dry = false;
-
-	if (cli->args->len > 1) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "build takes one source, --tree DIR or "
-			      "debian-source:VERSION; got %u words", cli->args->len);
-		return MMG_EXIT_USAGE;
-	}
-	if (cli->out && g_file_test(cli->out, G_FILE_TEST_EXISTS)) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "--out %s exists: name a folder that does not exist yet",
-			      cli->out);
-		return MMG_EXIT_USAGE;
-	}
-	src = source_from_cli(cli, word, err);
-	if (!src && cli->dry_run && source_not_here(cli, word, err))
-		return MMG_EXIT_OK;
-	if (src && (!cli->series || series_apply(cli->series, src, overlay, NULL, err))) {
-		g_autofree char *label = g_strdup_printf("%s %s", src->version, spec.arch);
-
-		spec.src = src;
-		spec.overlay = overlay;
-		spec.label = label;
-		dry = cli->dry_run && dry_run(&spec) == MMG_EXIT_OK;
-		r = dry ? NULL : kernel_build(&spec, err);
-	}
-	source_free(src);
-	if (dry)
-		return MMG_EXIT_OK;
-	if (!r)
-		return (*err)->code;
-	if (cli->out && !copy_out(r, cli->out, err)) {
-		build_result_free(r);
-		return MMG_EXIT_BROKEN;
-	}
-	status_clear();
-	status_note(r->cached ? "there already" : "built in %.0f s", r->seconds);
-	if (cli->json) {
-		g_autofree char *meta = g_build_filename(r->dir, "build.json", NULL);
-		json_t *j = json_load_file(meta, 0, NULL);
-
-		json_object_set_new(j, "image", json_string(r->image));
-		json_object_set_new(j, "cached", json_boolean(r->cached));
-		json_dumpf(j, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(j);
-	} else {
-		g_autofree char *base = g_path_get_basename(r->image);
-		g_autofree char *image = cli->out ? g_build_filename(cli->out, base, NULL) : g_strdup(r->image);
-
-		printf("%s\n", image);
-	}
-	build_result_free(r);
-	return MMG_EXIT_OK;
 }

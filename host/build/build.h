@@ -51,33 +51,23 @@ struct build_result {
  */
 struct build_result *kernel_build(const struct build_spec *spec, GError **err);
 void build_result_free(struct build_result *r);
+/* The image with its config and build.json, as a new folder @to; false with *@err */
+bool build_result_copy(const struct build_result *r, const char *to, GError **err);
 
-/*
- * The source that @cli names: --tree DIR, or a word "debian-source:VERSION" in
- * @word, or the default (debian-source:6.12); NULL with *@err.
- */
-struct source *source_from_cli(const struct cli *cli, const char *word, GError **err);
-/*
- * For a dry run that got no source: where that is only because it would have to be fetched, say so,
- * clear *@err and return true
- */
-bool source_not_here(const struct cli *cli, const char *word, GError **err);
 /* A built kernel as the suite wants it; @label is its column heading */
-struct kernel *kernel_from_build(const struct cli *cli, const struct source *src,
+struct kernel *kernel_from_build(const struct kernel_options *how, const struct source *src,
 				 const struct build_result *b, const char *label, const char *role,
 				 GError **err);
-/* The architecture asked for, or the host's, as a static string */
-const char *cli_arch(const struct cli *cli);
 
 /* ---- selftests.c ---- */
 
 /* Fill ksrc where it is not set yet: --ksrc, build tree's source, or the packaged one (fetched) */
-bool kernel_find_ksrc(const struct cli *cli, struct kernel *k, GError **err);
+bool kernel_find_ksrc(const struct kernel_options *how, struct kernel *k, GError **err);
 /*
  * Build the tests for @k (its arch, its ksrc) in the cache, keyed by the
  * content of selftests/ and guest/, the source and the compiler.  Returns the folder with
  * kvm/<test>_test, mm/<test>_test, bench/..., and init; g_free() it; NULL with *@err.
  */
-char *selftests_build(const struct cli *cli, const struct kernel *k, GError **err);
+char *selftests_build(const struct kernel *k, GError **err);
 
 #endif /* MMGATE_BUILD_H */

@@ -8,7 +8,6 @@
 #include "build/unbuilt.h"
 #include "build/build.h"
 #include "store/store.h"
-#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -507,12 +506,11 @@ static bool make_keys(struct building *b, char **key, GError **err)
  * g_free() it; NULL with *@err (broken: the first thing the compiler said) where PID 1 or all
  * of the tests do not build.  Tests that do not build while others do: unbuilt_load().
  */
-char *selftests_build(const struct cli *cli, const struct kernel *k, GError **err)
+char *selftests_build(const struct kernel *k, GError **err)
 {
 	struct building b = { .k = k };
 	char *key = NULL, *dir = NULL;
 
-	(void)cli;
 	if (make_keys(&b, &key, err)) {
 		dir = cache_make("selftests", key, fill_selftests, &b, err);
 		if (dir) {

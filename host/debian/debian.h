@@ -43,8 +43,6 @@ GPtrArray *apt_list(struct apt *a, const char *pattern, GError **err);
 char *apt_download(struct apt *a, const struct apt_pkg *p, const char *dir, GError **err);
 /* A word that changes whenever the answers of apt_list() may; g_free() it */
 char *apt_stamp(struct apt *a);
-/* Compare Debian versions: <0, 0, >0 */
-int deb_version_cmp(const char *a, const char *b);
 
 /**
  * struct apt_image - the packages that make one kernel

@@ -94,7 +94,7 @@ static int by_version(gconstpointer a, gconstpointer b)
 {
 	const struct kernel_entry *x = *(const struct kernel_entry *const *)a;
 	const struct kernel_entry *y = *(const struct kernel_entry *const *)b;
-	int d = kernel_version_cmp(version_of(x), version_of(y));
+	int d = version_cmp(version_of(x), version_of(y));
 
 	return d ? d : strcmp(x->name, y->name);
 }

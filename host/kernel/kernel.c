@@ -7,7 +7,6 @@
 #include "debian/debian.h"
 #include "kernel/kernel.h"
 #include "store/store.h"
-#include "verbs/verbs.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -48,24 +47,6 @@ static char *file_in(const char *dir, const char *rel)
 		return path;
 	g_free(path);
 	return NULL;
-}
-
-int kernel_version_cmp(const char *a, const char *b)
-{
-	for (;;) {
-		unsigned long na = 0, nb = 0;
-
-		if (isdigit((unsigned char)*a))
-			na = strtoul(a, (char **)&a, 10);
-		if (isdigit((unsigned char)*b))
-			nb = strtoul(b, (char **)&b, 10);
-		if (na != nb)
-			return na < nb ? -1 : 1;
-		if (*a != '.' && *b != '.')
-			return 0;
-		a += *a == '.';
-		b += *b == '.';
-	}
 }
 
 /* The numbers that @text starts with, g_free() it */
@@ -266,13 +247,13 @@ static char *root_beside(const char *image, unsigned int up)
 
 /* ---- the image ---- */
 
-static bool check_arch(const struct cli *cli, const struct kernel *k, const char *what,
+static bool check_arch(const struct kernel_options *how, const struct kernel *k, const char *what,
 		       GError **err)
 {
-	if (!cli->arch || !strcmp(cli->arch, k->arch))
+	if (!how->arch || !strcmp(how->arch, k->arch))
 		return true;
 	mmg_set_error(err, MMG_EXIT_USAGE, "%s is a kernel for %s, but --arch asks for %s", what,
-		      k->arch, cli->arch);
+		      k->arch, how->arch);
 	return false;
 }
 
@@ -329,7 +310,7 @@ static char *built_in_config(const struct kernel *k)
  * Read @path and set what the image says: arch, release, version, and image
  * itself, in a form that boots.
  */
-static bool take_image(const struct cli *cli, struct kernel *k, const char *path, GError **err)
+static bool take_image(const struct kernel_options *how, struct kernel *k, const char *path, GError **err)
 {
 	struct image *img = image_open(path, err);
 	const struct arch *row;
@@ -339,7 +320,7 @@ static bool take_image(const struct cli *cli, struct kernel *k, const char *path
 	if (!img)
 		return false;
 	k->arch = g_strdup(img->arch);
-	if (!check_arch(cli, k, path, err))
+	if (!check_arch(how, k, path, err))
 		goto out;
 	if (!img->release) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
@@ -380,36 +361,36 @@ out:
 /* ---- --modules, or beside the image ---- */
 
 /* DIR as the user means it: a modules folder itself, lib/modules, or a root with one */
-static char *given_modules(const struct cli *cli, const char *release, GError **err)
+static char *given_modules(const struct kernel_options *how, const char *release, GError **err)
 {
-	char *kernel = g_build_filename(cli->modules, "kernel", NULL);
-	char *sub = g_build_filename(cli->modules, release, "kernel", NULL);
+	char *kernel = g_build_filename(how->modules, "kernel", NULL);
+	char *sub = g_build_filename(how->modules, release, "kernel", NULL);
 	char *path = NULL;
 
-	if (!is_dir(cli->modules))
+	if (!is_dir(how->modules))
 		mmg_set_error(err, MMG_EXIT_USAGE, "--modules %s: there is no such folder",
-			      cli->modules);
+			      how->modules);
 	else if (is_dir(sub))
-		path = g_build_filename(cli->modules, release, NULL);
+		path = g_build_filename(how->modules, release, NULL);
 	else if (is_dir(kernel))
-		path = g_strdup(cli->modules);
+		path = g_strdup(how->modules);
 	else
-		path = modules_in_root(cli->modules, release);
-	if (!path && is_dir(cli->modules))
+		path = modules_in_root(how->modules, release);
+	if (!path && is_dir(how->modules))
 		mmg_set_error(err, MMG_EXIT_USAGE,
 			      "--modules %s: neither it nor its lib/modules/%s holds a folder 'kernel' of modules",
-			      cli->modules, release);
+			      how->modules, release);
 	g_free(sub);
 	g_free(kernel);
 	return path;
 }
 
-static bool find_modules(const struct cli *cli, struct kernel *k, const char *near, GError **err)
+static bool find_modules(const struct kernel_options *how, struct kernel *k, const char *near, GError **err)
 {
 	char *dir = NULL, *base;
 
-	if (cli->modules) {
-		dir = given_modules(cli, k->release, err);
+	if (how->modules) {
+		dir = given_modules(how, k->release, err);
 		if (!dir)
 			return false;
 		base = realpath(dir, NULL);
@@ -418,7 +399,7 @@ static bool find_modules(const struct cli *cli, struct kernel *k, const char *ne
 		    strcmp(g_strrstr(base, "/") + 1, k->release)) {
 			mmg_set_error(err, MMG_EXIT_USAGE,
 				      "--modules %s is for another kernel than %s, whose release is %s",
-				      cli->modules, k->spec, k->release);
+				      how->modules, k->spec, k->release);
 			g_free(dir);
 			free(base);
 			return false;
@@ -446,11 +427,11 @@ static bool find_modules(const struct cli *cli, struct kernel *k, const char *ne
 
 /* ---- an image file ---- */
 
-static bool resolve_image(const struct cli *cli, struct kernel *k, const char *path, GError **err)
+static bool resolve_image(const struct kernel_options *how, struct kernel *k, const char *path, GError **err)
 {
 	char *dir, *beside, *name;
 
-	if (!take_image(cli, k, path, err) || !find_modules(cli, k, path, err))
+	if (!take_image(how, k, path, err) || !find_modules(how, k, path, err))
 		return false;
 	dir = g_path_get_dirname(path);
 	name = g_strdup_printf("config-%s", k->release);
@@ -602,7 +583,7 @@ static char *tree_source(const char *dir)
 	return src;
 }
 
-static bool resolve_tree(const struct cli *cli, struct kernel *k, const char *dir, GError **err)
+static bool resolve_tree(const struct kernel_options *how, struct kernel *k, const char *dir, GError **err)
 {
 	char *image = tree_image(dir);
 	GError *e = NULL;
@@ -614,15 +595,15 @@ static bool resolve_tree(const struct cli *cli, struct kernel *k, const char *di
 			      dir, dir);
 		return false;
 	}
-	ok = take_image(cli, k, image, err);
+	ok = take_image(how, k, image, err);
 	g_free(image);
 	if (!ok)
 		return false;
 	k->config = file_in(dir, ".config");
 	k->ksrc = tree_source(dir);
 	k->ksrc_name = g_strdup(k->ksrc);
-	if (cli->modules)
-		return find_modules(cli, k, NULL, err);
+	if (how->modules)
+		return find_modules(how, k, NULL, err);
 	k->modules = tree_modules(dir, k->release, &e);
 	if (!e)
 		return true;
@@ -734,7 +715,7 @@ out:
 }
 
 /* Set @k from a folder of the cache that settle() made */
-static bool load_settled(const struct cli *cli, struct kernel *k, const char *dir, GError **err)
+static bool load_settled(const struct kernel_options *how, struct kernel *k, const char *dir, GError **err)
 {
 	char *meta = g_build_filename(dir, META, NULL), *image = NULL, *rel, **packages;
 	GKeyFile *kf = g_key_file_new();
@@ -756,9 +737,9 @@ static bool load_settled(const struct cli *cli, struct kernel *k, const char *di
 	for (i = 0; packages && packages[i]; i++)
 		g_ptr_array_add(k->packages, g_strdup(packages[i]));
 	g_strfreev(packages);
-	if (!take_image(cli, k, image, &e)) {
+	if (!take_image(how, k, image, &e)) {
 		/* it was a kernel when it came into the cache */
-		if (e->code == MMG_EXIT_USAGE && !cli->arch)
+		if (e->code == MMG_EXIT_USAGE && !how->arch)
 			mmg_set_error(err, MMG_EXIT_BROKEN, "the cache is damaged at %s: remove that folder (%s)",
 				      dir, e->message);
 		else
@@ -767,8 +748,8 @@ static bool load_settled(const struct cli *cli, struct kernel *k, const char *di
 		goto out;
 	}
 	k->config = config_in_root(dir, k->release);
-	if (cli->modules)
-		ok = find_modules(cli, k, NULL, err);
+	if (how->modules)
+		ok = find_modules(how, k, NULL, err);
 	else
 		ok = true;
 	if (ok && !k->modules)
@@ -825,7 +806,7 @@ static bool fill_files(const char *dir, void *data, GError **err)
 	return ok;
 }
 
-static bool resolve_files(const struct cli *cli, struct kernel *k, GPtrArray *paths, GError **err)
+static bool resolve_files(const struct kernel_options *how, struct kernel *k, GPtrArray *paths, GError **err)
 {
 	struct files f = { paths, k->spec };
 	GPtrArray *sums = g_ptr_array_new_with_free_func(g_free);
@@ -852,7 +833,7 @@ static bool resolve_files(const struct cli *cli, struct kernel *k, GPtrArray *pa
 		g_free(sum);
 		g_free(joined);
 	}
-	ok = dir && load_settled(cli, k, dir, err);
+	ok = dir && load_settled(how, k, dir, err);
 	g_free(dir);
 	g_ptr_array_unref(sums);
 	return ok;
@@ -1110,12 +1091,12 @@ static char *from_cache(const struct wanted *w)
 	return dir;
 }
 
-static char *debian_dir(const struct cli *cli, const struct wanted *w, GError **err)
+static char *debian_dir(const struct kernel_options *how, const struct wanted *w, GError **err)
 {
 	GError *e = NULL;
 	char *dir;
 
-	if (cli->offline) {
+	if (how->offline) {
 		dir = from_cache(w);
 		if (!dir)
 			mmg_set_error(err, MMG_EXIT_BROKEN,
@@ -1152,9 +1133,9 @@ static char *flavour_name(const struct arch *a, const char *word)
 	return g_strdup_printf("%s-%s", word, a->flavour);
 }
 
-static bool resolve_debian(const struct cli *cli, struct kernel *k, GError **err)
+static bool resolve_debian(const struct kernel_options *how, struct kernel *k, GError **err)
 {
-	const char *name = cli->arch ? cli->arch : kernel_host_arch();
+	const char *name = how->arch ? how->arch : kernel_host_arch();
 	char **f = g_strsplit(k->spec + strlen("debian:"), "@", 2), *dir, *flavour = NULL;
 	struct wanted w = { .spec = k->spec, .arch = arch_find(name) };
 	char *newest = NULL;
@@ -1169,14 +1150,14 @@ static bool resolve_debian(const struct cli *cli, struct kernel *k, GError **err
 	}
 	if (w.version && debian_is_moving(w.version) && !w.suite && !flavour && w.arch) {
 		w.flavour = flavour_name(w.arch, NULL);
-		if (!cli->offline)
+		if (!how->offline)
 			newest = debian_newest(w.version, w.arch->deb, w.flavour, &w.suite, err);
 		if (newest)
 			w.version = newest;
-		if (newest || cli->offline) {
+		if (newest || how->offline) {
 			k->suite = g_strdup(w.suite);
-			dir = debian_dir(cli, &w, err);
-			ok = dir && load_settled(cli, k, dir, err);
+			dir = debian_dir(how, &w, err);
+			ok = dir && load_settled(how, k, dir, err);
 			g_free(dir);
 		}
 		g_free(w.flavour);
@@ -1193,8 +1174,8 @@ static bool resolve_debian(const struct cli *cli, struct kernel *k, GError **err
 			      name);
 	} else {
 		w.flavour = flavour_name(w.arch, flavour);
-		dir = debian_dir(cli, &w, err);
-		ok = dir && load_settled(cli, k, dir, err);
+		dir = debian_dir(how, &w, err);
+		ok = dir && load_settled(how, k, dir, err);
 		g_free(dir);
 		g_free(w.flavour);
 	}
@@ -1229,7 +1210,7 @@ static bool fill_proc_config(const char *dir, void *data, GError **err)
 	return ok;
 }
 
-static bool resolve_host(const struct cli *cli, struct kernel *k, GError **err)
+static bool resolve_host(const struct kernel_options *how, struct kernel *k, GError **err)
 {
 	struct utsname u;
 	char *sum, *text, *dir;
@@ -1239,7 +1220,7 @@ static bool resolve_host(const struct cli *cli, struct kernel *k, GError **err)
 	k->release = g_strdup(u.release);
 	k->arch = g_strdup(kernel_host_arch());
 	k->version = true_version(u.release, u.version);
-	if (!check_arch(cli, k, "the running kernel", err))
+	if (!check_arch(how, k, "the running kernel", err))
 		return false;
 	k->modules = modules_in_root("/", k->release);
 	k->config = config_in_root("/", k->release);
@@ -1289,7 +1270,7 @@ static GPtrArray *split_spec(const char *spec)
 	return words;
 }
 
-static bool resolve_dir(const struct cli *cli, struct kernel *k, const char *path, GError **err)
+static bool resolve_dir(const struct kernel_options *how, struct kernel *k, const char *path, GError **err)
 {
 	char *dir = realpath(path, NULL), *image, *kconfig;
 	unsigned int count = 0;
@@ -1305,9 +1286,9 @@ static bool resolve_dir(const struct cli *cli, struct kernel *k, const char *pat
 	if (!kconfig)
 		kconfig = file_in(dir, ".config");
 	if (kconfig) {
-		ok = resolve_tree(cli, k, dir, err);
+		ok = resolve_tree(how, k, dir, err);
 	} else if (count == 1) {
-		ok = resolve_image(cli, k, image, err);
+		ok = resolve_image(how, k, image, err);
 	} else if (count > 1) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "%s holds %u kernels: give the image file of one",
 			      path, count);
@@ -1330,7 +1311,7 @@ static bool no_such_kernel(const char *path, GError **err)
 	return false;
 }
 
-static bool resolve_paths(const struct cli *cli, struct kernel *k, GError **err)
+static bool resolve_paths(const struct kernel_options *how, struct kernel *k, GError **err)
 {
 	GPtrArray *words = split_spec(k->spec);
 	bool ok = words->len, archives = true;
@@ -1347,16 +1328,16 @@ static bool resolve_paths(const struct cli *cli, struct kernel *k, GError **err)
 				   pkg_is_archive(words->pdata[i]);
 	}
 	if (ok && archives) {
-		ok = resolve_files(cli, k, words, err);
+		ok = resolve_files(how, k, words, err);
 	} else if (ok && words->len > 1) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
 			      "--kernel %s: several words must all be packages of one kernel (.deb, .rpm); repeat --kernel for several kernels",
 			      k->spec);
 		ok = false;
 	} else if (ok && is_dir(words->pdata[0])) {
-		ok = resolve_dir(cli, k, words->pdata[0], err);
+		ok = resolve_dir(how, k, words->pdata[0], err);
 	} else if (ok) {
-		ok = resolve_image(cli, k, words->pdata[0], err);
+		ok = resolve_image(how, k, words->pdata[0], err);
 	}
 	g_ptr_array_unref(words);
 	return ok;
@@ -1393,17 +1374,17 @@ static char *unique_label(const struct kernel *k)
  * NULL with *@err: usage where the spec is wrong (no such file, no kernel,
  * another architecture), broken where it could not be had.
  */
-struct kernel *kernel_resolve(const struct cli *cli, const char *spec, GError **err)
+struct kernel *kernel_resolve(const struct kernel_options *how, const char *spec, GError **err)
 {
 	struct kernel *k = kernel_new(spec);
 	bool ok;
 
 	if (!strcmp(spec, "host"))
-		ok = resolve_host(cli, k, err);
+		ok = resolve_host(how, k, err);
 	else if (g_str_has_prefix(spec, "debian:"))
-		ok = resolve_debian(cli, k, err);
+		ok = resolve_debian(how, k, err);
 	else
-		ok = resolve_paths(cli, k, err);
+		ok = resolve_paths(how, k, err);
 	if (!ok) {
 		kernel_free(k);
 		return NULL;

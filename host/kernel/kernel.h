@@ -7,7 +7,17 @@
 
 #include "base/base.h"
 
-struct cli;
+/**
+ * struct kernel_options - what the command line says about every kernel of a run
+ * @arch:	the architecture asked for, or NULL: the host's
+ * @modules:	folder of modules for an image file, or NULL
+ * @ksrc:	kernel source for the KVM selftest library, or NULL: the one that fits
+ * @offline:	what is in the cache, no network
+ */
+struct kernel_options {
+	const char *arch, *modules, *ksrc;
+	bool offline;
+};
 
 /* ---- kernel.c ---- */
 
@@ -39,12 +49,10 @@ struct kernel {
 	bool host;
 };
 
-/* Resolve --kernel @spec with the options of @cli; NULL with *@err */
-struct kernel *kernel_resolve(const struct cli *cli, const char *spec, GError **err);
+/* Resolve --kernel @spec; NULL with *@err */
+struct kernel *kernel_resolve(const struct kernel_options *how, const char *spec, GError **err);
 /* 'y', 'm', or 'n' for CONFIG_@name; 0 where the config is unknown */
 char kernel_config(const struct kernel *k, const char *name);
-/* Compare versions ("6.12.19" against "6.1") by number: <0, 0, >0 */
-int kernel_version_cmp(const char *a, const char *b);
 void kernel_free(struct kernel *k);
 
 /* ---- modules.c ---- */

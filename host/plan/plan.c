@@ -4,7 +4,6 @@
  */
 #include "base/arch.h"
 #include "plan/plan.h"
-#include "verbs/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -404,8 +403,8 @@ static void add_setup(GString *plan, const struct machine *m)
 }
 
 GPtrArray *plan_files(const struct boot_plan *bp, const struct kernel *k, const char *built,
-		      bool kvm_accel, const struct cli *cli, const char *extra, GPtrArray *missing,
-		      GError **err)
+		      bool kvm_accel, uint64_t seed, uint64_t shuffle, const char *extra,
+		      GPtrArray *missing, GError **err)
 {
 	GPtrArray *files = g_ptr_array_new_with_free_func(file_free);
 	GPtrArray *early = g_ptr_array_new(), *late = g_ptr_array_new();
@@ -423,10 +422,10 @@ GPtrArray *plan_files(const struct boot_plan *bp, const struct kernel *k, const 
 	ok = ok && add_modules(files, plan, bp, k, late, missing, err);
 	if (ok) {
 		add_setup(plan, bp->machine);
-		if (cli->seed)
-			g_string_append_printf(plan, "env MMGATE_SEED=%" G_GUINT64_FORMAT "\n", cli->seed);
-		if (cli->shuffle)
-			g_string_append_printf(plan, "env MMGATE_SHUFFLE=%" G_GUINT64_FORMAT "\n", cli->shuffle);
+		if (seed)
+			g_string_append_printf(plan, "env MMGATE_SEED=%" G_GUINT64_FORMAT "\n", seed);
+		if (shuffle)
+			g_string_append_printf(plan, "env MMGATE_SHUFFLE=%" G_GUINT64_FORMAT "\n", shuffle);
 		g_string_append_printf(plan, "env MMGATE_TIMEOUT_SCALE=%d\n", plan_scale(!kvm_accel));
 		/* extra lines stand in place of the tests, which then are only there for their modules */
 		if (extra)

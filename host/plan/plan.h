@@ -111,8 +111,8 @@ struct initramfs_file {
  * @missing gets module names the kernel does not have.  NULL with *@err.
  */
 GPtrArray *plan_files(const struct boot_plan *bp, const struct kernel *k, const char *built,
-		      bool kvm_accel, const struct cli *cli, const char *extra, GPtrArray *missing,
-		      GError **err);
+		      bool kvm_accel, uint64_t seed, uint64_t shuffle, const char *extra,
+		      GPtrArray *missing, GError **err);
 /* The kernel command line of a boot; g_free() it */
 char *plan_append(const struct boot_plan *bp, const struct kernel *k, bool tcg, int verbose);
 

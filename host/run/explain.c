@@ -81,14 +81,14 @@ static bool same_line(const char *a, const char *b)
 
 bool fix_is_missing(const struct fix *f, const char *version)
 {
-	if (f->since && kernel_version_cmp(version, f->since) < 0)
+	if (f->since && version_cmp(version, f->since) < 0)
 		return false;
 	for (char **in = f->in; *in; in++) {
 		g_auto(GStrv) parts = g_strsplit(*in, ".", -1);
 		bool point = g_strv_length(parts) > 2;
 
 		/* a point release has it for its own line only, a mainline release for all after it */
-		if ((!point || same_line(*in, version)) && kernel_version_cmp(version, *in) >= 0)
+		if ((!point || same_line(*in, version)) && version_cmp(version, *in) >= 0)
 			return false;
 	}
 	return true;

@@ -7,9 +7,7 @@
  * each in one transaction.  A kernel is told by the SHA-256 of its image.
  */
 #include "run/run.h"
-#include "verbs/verbs.h"
 
-#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +16,6 @@
 
 #define SCHEMA		2	/* 2: figures of workloads */
 #define WAIT_MS		15000	/* for other runs that write */
-#define TRAIL		20	/* results shown of each line */
 
 static const char schema_sql[] =
 	"CREATE TABLE IF NOT EXISTS run ("
@@ -309,18 +306,9 @@ double history_seconds(const char *glob)
 	return seconds;
 }
 
-/* A line of the record: a case on a machine and a kernel, over all runs */
-struct record {
-	char *name, *machine, *kernel, *label;
-	int pass, fail, broken, skip, flips;
-	char last;		/* of those that count: 'p' or 'f' */
-	GArray *seconds;
-	GString *trail;		/* a letter each, oldest first */
-};
-
-static void record_free(void *data)
+void history_record_free(void *data)
 {
-	struct record *r = data;
+	struct history_record *r = data;
 
 	g_free(r->name);
 	g_free(r->machine);
@@ -332,7 +320,7 @@ static void record_free(void *data)
 }
 
 /* A skip neither flips nor keeps; broken and fail are both "did not pass" */
-static void record_add(struct record *r, const char *result, double seconds)
+static void record_add(struct history_record *r, const char *result, double seconds)
 {
 	char now = !strcmp(result, "pass") ? 'p' : 'f';
 
@@ -350,28 +338,6 @@ static void record_add(struct record *r, const char *result, double seconds)
 	g_array_append_val(r->seconds, seconds);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(GArray *v)
-{
-	if (!v->len)
-		return 0;
-	g_array_sort(v, by_value);
-	return (g_array_index(v, double, v->len / 2) + g_array_index(v, double, (v->len - 1) / 2)) / 2;
-}
-
-static double flake_rate(const struct record *r)
-{
-	int bad = r->fail + r->broken, n = r->pass + bad;
-
-	return n ? (double)MIN(r->pass, bad) / n : 0;
-}
-
 static const char *text_at(sqlite3_stmt *s, int i)
 {
 	const unsigned char *t = sqlite3_column_text(s, i);
@@ -379,23 +345,25 @@ static const char *text_at(sqlite3_stmt *s, int i)
 	return t ? (const char *)t : "";
 }
 
-static bool selected(const struct cli *cli, const char *name, const char *label, const char *key)
+static bool selected(const GPtrArray *tests, const GPtrArray *kernels, const char *name,
+		     const char *label, const char *key)
 {
-	bool kernel = !cli->kernels->len;
+	bool kernel = !kernels->len;
 
-	if (cli->tests->len && !mmg_glob_any(cli->tests, name))
+	if (tests->len && !mmg_glob_any(tests, name))
 		return false;
-	for (guint i = 0; i < cli->kernels->len && !kernel; i++)
-		kernel = g_pattern_match_simple(cli->kernels->pdata[i], label) ||
-			 g_str_has_prefix(key, cli->kernels->pdata[i]);
+	for (guint i = 0; i < kernels->len && !kernel; i++)
+		kernel = g_pattern_match_simple(kernels->pdata[i], label) ||
+			 g_str_has_prefix(key, kernels->pdata[i]);
 	return kernel;
 }
 
-static GPtrArray *read_records(sqlite3 *db, const struct cli *cli, GError **err)
+static GPtrArray *read_records(sqlite3 *db, const GPtrArray *tests, const GPtrArray *kernels,
+			       GError **err)
 {
-	GPtrArray *all = g_ptr_array_new_with_free_func(record_free);
+	GPtrArray *all = g_ptr_array_new_with_free_func(history_record_free);
 	sqlite3_stmt *s = NULL;
-	struct record *r = NULL;
+	struct history_record *r = NULL;
 	int rc = sqlite3_prepare_v2(db,
 		"SELECT t.name, t.machine, t.kernel, t.label, t.result, t.duration"
 		" FROM result t JOIN run ON run.id = t.run"
@@ -405,11 +373,11 @@ static GPtrArray *read_records(sqlite3 *db, const struct cli *cli, GError **err)
 		rc = sqlite3_step(s);
 		if (rc != SQLITE_ROW)
 			break;
-		if (!selected(cli, text_at(s, 0), text_at(s, 3), text_at(s, 2)))
+		if (!selected(tests, kernels, text_at(s, 0), text_at(s, 3), text_at(s, 2)))
 			continue;
 		if (!r || strcmp(r->name, text_at(s, 0)) || strcmp(r->machine, text_at(s, 1)) ||
 		    strcmp(r->kernel, text_at(s, 2))) {
-			r = g_new0(struct record, 1);
+			r = g_new0(struct history_record, 1);
 			r->name = g_strdup(text_at(s, 0));
 			r->machine = g_strdup(text_at(s, 1));
 			r->kernel = g_strdup(text_at(s, 2));
@@ -428,116 +396,12 @@ static GPtrArray *read_records(sqlite3 *db, const struct cli *cli, GError **err)
 	return all;
 }
 
-static const char *trail_of(const struct record *r)
-{
-	return r->trail->str + (r->trail->len > TRAIL ? r->trail->len - TRAIL : 0);
-}
-
-static void print_text(GPtrArray *all)
-{
-	int wn = 6, wm = 9, wl = 8;
-	GString *out = g_string_new(NULL);
-
-	for (guint i = 0; i < all->len; i++) {
-		struct record *r = all->pdata[i];
-
-		wn = MAX(wn, text_width(r->name) + 2);
-		wm = MAX(wm, text_width(r->machine) + 2);
-		wl = MAX(wl, text_width(r->label) + 2);
-	}
-	text_pad(out, "test", wn);
-	text_pad(out, "machine", wm);
-	text_pad(out, "kernel", wl);
-	g_string_append(out, " pass fail broken skip  flips  flake  median  last (. pass F fail B broken s skip)\n");
-	for (guint i = 0; i < all->len; i++) {
-		struct record *r = all->pdata[i];
-
-		text_pad(out, r->name, wn);
-		text_pad(out, r->machine, wm);
-		text_pad(out, r->label, wl);
-		g_string_append_printf(out, "%5d%5d%7d%5d%7d%6.1f%%%7.1fs  %s%s\n", r->pass, r->fail,
-				       r->broken, r->skip, r->flips, 100 * flake_rate(r),
-				       median(r->seconds), trail_of(r), r->flips ? "  FLAKY" : "");
-	}
-	fputs(out->str, stdout);
-	g_string_free(out, TRUE);
-}
-
-static void print_json(GPtrArray *all)
-{
-	json_t *list = json_array();
-	char *text;
-
-	for (guint i = 0; i < all->len; i++) {
-		struct record *r = all->pdata[i];
-
-		json_array_append_new(list, json_pack(
-			"{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:b, s:s}",
-			"name", r->name, "machine", r->machine, "kernel", r->kernel, "label", r->label,
-			"pass", r->pass, "fail", r->fail, "broken", r->broken, "skip", r->skip,
-			"flips", r->flips, "flake_rate", flake_rate(r), "median_s", median(r->seconds),
-			"flaky", r->flips > 0, "last", trail_of(r)));
-	}
-	text = json_dumps(list, JSON_INDENT(1));
-	printf("%s\n", text ? text : "[]");
-	free(text);
-	json_decref(list);
-}
-
-static void keep_flaky(GPtrArray *all)
-{
-	for (guint i = 0; i < all->len;) {
-		if (!((struct record *)all->pdata[i])->flips)
-			g_ptr_array_remove_index(all, i);
-		else
-			i++;
-	}
-}
-
-static int count_flaky(GPtrArray *all)
-{
-	int n = 0;
-
-	for (guint i = 0; i < all->len; i++)
-		n += ((struct record *)all->pdata[i])->flips > 0;
-	return n;
-}
-
-/**
- * verb_history() - show the record of tests over runs and kernels
- * @cli: --test, --kernel (a label, or the start of an image's SHA-256), --flaky, --json
- * @err: where the record could not be read
- *
- * Return: exit status: 0, 1 with --flaky where something is flaky, 4 where the
- * history holds nothing that was asked for.
- */
-int verb_history(struct cli *cli, GError **err)
+GPtrArray *history_read(const GPtrArray *tests, const GPtrArray *kernels, GError **err)
 {
 	sqlite3 *db = history_open(true, err);
-	GPtrArray *all = db ? read_records(db, cli, err) : NULL;
-	int flaky, lines, status = MMG_EXIT_OK;
+	GPtrArray *all = db ? read_records(db, tests, kernels, err) : NULL;
 
 	if (db)
 		sqlite3_close(db);
-	if (!all)
-		return (*err)->code;
-	lines = all->len;
-	flaky = count_flaky(all);
-	if (cli->flaky)
-		keep_flaky(all);
-	if (cli->json)
-		print_json(all);
-	else if (all->len)
-		print_text(all);
-	fflush(stdout);
-	if (!lines) {
-		status = MMG_EXIT_NOTHING;
-		fprintf(stderr, "mmgate: the history holds no result that was asked for\n");
-	} else {
-		status = cli->flaky && flaky ? MMG_EXIT_FAIL : MMG_EXIT_OK;
-		fprintf(stderr, "mmgate: %d record%s, %d flaky (flipped without a kernel change)\n",
-			lines, lines == 1 ? "" : "s", flaky);
-	}
-	g_ptr_array_unref(all);
-	return status;
+	return all;
 }

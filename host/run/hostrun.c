@@ -4,7 +4,6 @@
  * of ours, its KTAP read as a VM's is.
  */
 #include "run/run.h"
-#include "verbs/verbs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +24,7 @@ static void on_line(const char *line, void *data)
 }
 
 static bool run_one(struct ktap *k, const struct planned *p, const char *built, const char *artifacts,
-		    const struct cli *cli, GError **err)
+		    const struct run_options *opt, GError **err)
 {
 	GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
 	char *file = g_strdup_printf("%s_test", p->test->name);
@@ -48,11 +47,11 @@ static bool run_one(struct ktap *k, const struct planned *p, const char *built, 
 		g_ptr_array_add(argv, g_strdup("-c"));
 		g_ptr_array_add(argv, g_strdup(p->cases->pdata[i]));
 	}
-	if (cli->seed) {
+	if (opt->seed) {
 		g_ptr_array_add(argv, g_strdup("--seed"));
-		g_ptr_array_add(argv, g_strdup_printf("%" G_GUINT64_FORMAT, cli->seed));
+		g_ptr_array_add(argv, g_strdup_printf("%" G_GUINT64_FORMAT, opt->seed));
 	}
-	if (cli->destructive)
+	if (opt->destructive)
 		g_ptr_array_add(argv, g_strdup("--destructive"));
 	g_ptr_array_add(argv, NULL);
 	cmd.argv = (const char *const *)argv->pdata;
@@ -80,7 +79,7 @@ static bool run_one(struct ktap *k, const struct planned *p, const char *built, 
 	return ok;
 }
 
-bool host_run(json_t *run, const struct cli *cli, int nr, const GPtrArray *plan, const char *built,
+bool host_run(json_t *run, const struct run_options *opt, int nr, const GPtrArray *plan, const char *built,
 	      const char *dir, int repeat, GError **err)
 {
 	json_t *boots = json_object_get(run, "boots"), *c;
@@ -103,12 +102,12 @@ bool host_run(json_t *run, const struct cli *cli, int nr, const GPtrArray *plan,
 			const struct planned *p = bp->tests->pdata[t];
 
 			if (g_hash_table_add(done, p->test->name))
-				ok = run_one(k, p, built, artifacts, cli, err);
+				ok = run_one(k, p, built, artifacts, opt, err);
 		}
 	}
 	json_array_append_new(boots, json_pack("{s:i, s:s, s:i, s:I, s:s, s:s, s:s, s:b, s:f, s:[], s:[]}",
 					       "kernel", nr, "machine", "host", "repeat", repeat,
-					       "seed", (json_int_t)cli->seed, "dir", sub,
+					       "seed", (json_int_t)opt->seed, "dir", sub,
 					       "state", ok ? "goodbye" : "interrupted", "reason", "",
 					       "complete", ok, "duration_s",
 					       (g_get_monotonic_time() - began) / 1e6, "splats", "artifacts"));

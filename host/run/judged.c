@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "run/run.h"
-#include "verbs/verbs.h"
 
 /* Part of every name: a change in how mutants are judged makes old answers strangers */
 #define JUDGED_FORMAT "1"
@@ -38,7 +37,7 @@ static const char *sum_of(const struct judged_keys *keys, const char *path)
 	return sum;
 }
 
-struct judged_keys *judged_keys_new(const struct cli *cli, const struct kernel *good, GError **err)
+struct judged_keys *judged_keys_new(const struct run_options *opt, const struct kernel *good, GError **err)
 {
 	struct judged_keys *keys = g_new0(struct judged_keys, 1);
 	g_autofree char *init = NULL;
@@ -46,7 +45,7 @@ struct judged_keys *judged_keys_new(const struct cli *cli, const struct kernel *
 
 	keys->sums = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	keys->catalog = catalog_load(err);
-	keys->built = keys->catalog ? selftests_build(cli, good, err) : NULL;
+	keys->built = keys->catalog ? selftests_build(good, err) : NULL;
 	if (!keys->built) {
 		judged_keys_free(keys);
 		return NULL;
@@ -54,8 +53,8 @@ struct judged_keys *judged_keys_new(const struct cli *cli, const struct kernel *
 	init = g_build_filename(keys->built, "init", NULL);
 	sum = sum_of(keys, init);
 	keys->common = g_strdup_printf(JUDGED_FORMAT " %s %s %s %" G_GUINT64_FORMAT " %d %s",
-				       MMG_VERSION, sum ? sum : "", cli->accel ? cli->accel : "auto",
-				       cli->seed, MAX(cli->repeat, 1),
+				       MMG_VERSION, sum ? sum : "", opt->accel ? opt->accel : "auto",
+				       opt->seed, MAX(opt->repeat, 1),
 				       good->sha256 ? good->sha256 : "");
 	return keys;
 }

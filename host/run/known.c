@@ -257,7 +257,7 @@ static bool kernel_in(char **range, const char *version)
 {
 	for (char **r = range; r && *r; r++) {
 		const char *v = *r + strspn(*r, "<>=");
-		int cmp = strverscmp(version, v);
+		int cmp = version_cmp(version, v);
 		bool ok;
 
 		if (!**r)

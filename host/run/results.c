@@ -3,7 +3,6 @@
  * The results folder and the verdict on what is in it.
  */
 #include "run/run.h"
-#include "verbs/verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,14 +39,14 @@ static char *make_out(const char *out, GError **err)
 	return NULL;
 }
 
-char *results_make_dir(const struct cli *cli, GError **err)
+char *results_make_dir(const char *out, GError **err)
 {
 	char *results, *date, *path = NULL;
 	GDateTime *now;
 	int n;
 
-	if (cli->out)
-		return make_out(cli->out, err);
+	if (out)
+		return make_out(out, err);
 	results = mmg_root_path("results", NULL);
 	now = g_date_time_new_now_local();
 	date = g_date_time_format(now, "%Y-%m-%d");

@@ -15,6 +15,30 @@
 #define DEFAULT_KERNEL "debian:6.12"	/* where no --kernel is given */
 
 /**
+ * struct run_options - how tests are run, as results record it
+ * @command:	the command line as typed
+ * @require:	globs of tests that must have run
+ * @tests, @machines: what was asked for
+ * @accel:	"auto", "kvm", "tcg", or NULL
+ * @out:	results folder to make, or NULL
+ * @seed:	0: the default
+ * @shuffle:	seed of the order of tests, 0: as planned
+ * @repeat:	1 at least
+ * @jobs:	VMs at once, 0: as many as fit
+ * @timeout:	seconds of one VM, 0: by the plan
+ * @verbose:	of the command line
+ * @destructive: also tests that a production host would feel
+ */
+struct run_options {
+	const GPtrArray *command, *require, *tests, *machines;
+	const char *accel, *out;
+	uint64_t seed, shuffle;
+	int repeat, jobs, timeout, verbose;
+	bool destructive;
+	struct kernel_options kernel;
+};
+
+/**
  * struct suite - what to run
  * @kernels:	struct kernel *
  * @tests:	globs, empty for all that fit
@@ -27,7 +51,7 @@
  *		false to end the boot there (mutants: killed already)
  */
 struct suite {
-	const struct cli *cli;
+	struct run_options opt;
 	GPtrArray *kernels;
 	GPtrArray *tests;
 	GPtrArray *machines;
@@ -47,15 +71,15 @@ struct suite {
  */
 json_t *suite_run(const struct suite *s, char **dir, GError **err);
 
-/* Make the results folder (--out, or results/<date>-<n>) and point latest at it; g_free() it */
-char *results_make_dir(const struct cli *cli, GError **err);
+/* Make the results folder (@out, or results/<date>-<n>) and point latest at it; g_free() it */
+char *results_make_dir(const char *out, GError **err);
 /* Judge the cases, boots, splats and requires in @run: sets verdict, exit and reason; returns the exit status */
 int results_judge(json_t *run);
 /* Write @run to @dir/run.json */
 bool results_save(json_t *run, const char *dir, GError **err);
 
 /* A run.json to be filled: tool, host, command, kernels and empty lists */
-json_t *run_new(const struct cli *cli, const char *verb, const GPtrArray *kernels);
+json_t *run_new(const struct run_options *opt, const char *verb, const GPtrArray *kernels);
 /* Which accelerator its VMs used (the first one's word) */
 void run_set_accel(json_t *run, const struct accel *a);
 /* A kernel as run.json has it */
@@ -68,7 +92,7 @@ void run_add_case(json_t *run, const char *name, int kernel, int boot, const cha
  * Run the tests of @plan on the host itself as kernel @nr of @run, results below @dir.
  * False with *@err where that was not possible.
  */
-bool host_run(json_t *run, const struct cli *cli, int nr, const GPtrArray *plan, const char *built,
+bool host_run(json_t *run, const struct run_options *opt, int nr, const GPtrArray *plan, const char *built,
 	      const char *dir, int repeat, GError **err);
 
 /* ---- splat.c, known.c, history.c ---- */
@@ -93,6 +117,29 @@ struct sqlite3 *history_open(bool reads, GError **err);
  * that are kept; negative where none is
  */
 double history_seconds(const char *glob);
+
+/**
+ * struct history_record - a case on a machine and a kernel, over all runs
+ * @kernel:	SHA-256 of its image, or its release
+ * @flips:	how often it changed its mind
+ * @last:	of the results that count: 'p' or 'f'
+ * @seconds:	double, of each that ran
+ * @trail:	a letter each, oldest first: . pass, F fail, B broken, s skip
+ */
+struct history_record {
+	char *name, *machine, *kernel, *label;
+	int pass, fail, broken, skip, flips;
+	char last;
+	GArray *seconds;
+	GString *trail;
+};
+
+/*
+ * The record of the cases that @tests (globs) name on @kernels (a label, or the start of an image's
+ * SHA-256), each empty for all: struct history_record *.  NULL with *@err.
+ */
+GPtrArray *history_read(const GPtrArray *tests, const GPtrArray *kernels, GError **err);
+void history_record_free(void *record);
 
 /* ---- verdict.c: numbers and words ---- */
 
@@ -158,7 +205,7 @@ struct judged_keys;
  * the images, the programs that run in the VM (those of @good's selftests), the machines'
  * files, seed and accelerator.  NULL with *@err.
  */
-struct judged_keys *judged_keys_new(const struct cli *cli, const struct kernel *good, GError **err);
+struct judged_keys *judged_keys_new(const struct run_options *opt, const struct kernel *good, GError **err);
 void judged_keys_free(struct judged_keys *keys);
 /*
  * The name of "@tests on @machines, on the image @sha256"; @how: more words that count.

@@ -5,7 +5,6 @@
  */
 #include "build/unbuilt.h"
 #include "run/run.h"
-#include "verbs/verbs.h"
 
 #include <glib-unix.h>
 #include <stdio.h>
@@ -107,7 +106,7 @@ json_t *run_kernel_json(const struct kernel *k)
 	return o;
 }
 
-json_t *run_new(const struct cli *cli, const char *verb, const GPtrArray *kernels)
+json_t *run_new(const struct run_options *opt, const char *verb, const GPtrArray *kernels)
 {
 	json_t *run = json_object(), *list = json_array(), *requires = json_array();
 	struct utsname uts;
@@ -120,23 +119,23 @@ json_t *run_new(const struct cli *cli, const char *verb, const GPtrArray *kernel
 	set_str(run, "verb", verb);
 	set_str(run, "started", now);
 	json_object_set_new(run, "complete", json_false());
-	json_object_set_new(run, "command", strings(cli->command));
+	json_object_set_new(run, "command", strings(opt->command));
 	json_object_set_new(run, "host", json_pack("{s:s, s:s, s:i, s:I}", "kernel", uts.release, "arch",
 						   uts.machine, "cpus", (int)g_get_num_processors(),
 						   "memory_mib", (json_int_t)meminfo_mib("MemTotal:")));
-	json_object_set_new(run, "seed", json_integer(cli->seed ?: 1));
+	json_object_set_new(run, "seed", json_integer(opt->seed ?: 1));
 	json_object_set_new(run, "options", json_pack("{s:i, s:o, s:o, s:o}", "repeat",
-						      MAX(cli->repeat, 1),
-						      "require", strings(cli->require), "tests",
-						      strings(cli->tests), "machines",
-						      strings(cli->machines)));
+						      MAX(opt->repeat, 1),
+						      "require", strings(opt->require), "tests",
+						      strings(opt->tests), "machines",
+						      strings(opt->machines)));
 	for (i = 0; i < kernels->len; i++)
 		json_array_append_new(list, run_kernel_json(kernels->pdata[i]));
 	json_object_set_new(run, "kernels", list);
 	json_object_set_new(run, "boots", json_array());
 	json_object_set_new(run, "cases", json_array());
-	for (i = 0; i < cli->require->len; i++)
-		json_array_append_new(requires, json_pack("{s:s}", "glob", cli->require->pdata[i]));
+	for (i = 0; i < opt->require->len; i++)
+		json_array_append_new(requires, json_pack("{s:s}", "glob", opt->require->pdata[i]));
 	json_object_set_new(run, "requires", requires);
 	g_free(now);
 	return run;
@@ -241,12 +240,12 @@ static void add_unbuilt(struct suite_run *r, const struct boot_plan *plan, int n
 }
 
 /* The command line as run @repeat sees it, with a seed of its own; --repeat would else only show one draw */
-static struct cli cli_of_run(const struct suite *s, int repeat)
+static struct run_options opt_of_run(const struct suite *s, int repeat)
 {
-	struct cli cli = *s->cli;
+	struct run_options opt = s->opt;
 
-	cli.seed = (cli.seed ?: 1) + (s->one_seed ? 0 : repeat);
-	return cli;
+	opt.seed = (opt.seed ?: 1) + (s->one_seed ? 0 : repeat);
+	return opt;
 }
 
 static json_t *boot_json(struct boot *b)
@@ -266,7 +265,7 @@ static json_t *boot_json(struct boot *b)
 		json_object_set_new(o, "firmware_s", json_real(vm->firmware_s));
 		json_object_set_new(o, "kernel_s", json_real(vm->kernel_s));
 	}
-	json_object_set_new(o, "seed", json_integer(cli_of_run(b->run->s, b->repeat).seed));
+	json_object_set_new(o, "seed", json_integer(opt_of_run(b->run->s, b->repeat).seed));
 	set_str(o, "initramfs_sha256", b->initramfs_sha);
 	set_str(o, "append", vm->append);
 	json_object_set_new(o, "qemu", strings(vm->argv));
@@ -452,12 +451,12 @@ static char *safe_name(const char *label)
 static bool make_initramfs(struct boot *b, GError **err)
 {
 	struct suite_run *r = b->run;
-	const struct cli cli = cli_of_run(r->s, b->repeat);
+	const struct run_options opt = opt_of_run(r->s, b->repeat);
 	const struct kernel *k = r->s->kernels->pdata[b->kernel];
 	const struct accel *a = r->accels->pdata[b->kernel];
 	GPtrArray *missing = g_ptr_array_new_with_free_func(g_free);
 	GPtrArray *files = plan_files(b->plan, k, r->built->pdata[b->kernel], !strcmp(a->name, "kvm"),
-				      &cli, NULL, missing, err);
+				      opt.seed, opt.shuffle, NULL, missing, err);
 	bool ok = false;
 	guint i;
 
@@ -491,8 +490,8 @@ static bool prepare(struct boot *b, GError **err)
 	vm->machine = b->plan->machine;
 	vm->accel = a;
 	vm->dir = g_strdup(b->dir);
-	vm->timeout = r->s->cli->timeout ?: plan_timeout(b->plan) * plan_scale(!strcmp(a->name, "tcg"));
-	vm->append = plan_append(b->plan, k, !strcmp(a->name, "tcg"), r->s->cli->verbose > 1);
+	vm->timeout = r->s->opt.timeout ?: plan_timeout(b->plan) * plan_scale(!strcmp(a->name, "tcg"));
+	vm->append = plan_append(b->plan, k, !strcmp(a->name, "tcg"), r->s->opt.verbose > 1);
 	vm->ended = on_vm_ended;
 	vm->data = b;
 	return mmg_mkdirs(b->dir, err) && make_initramfs(b, err) && vm_command(vm, err);
@@ -565,13 +564,13 @@ static long long boot_mib(const struct boot *b)
 
 static bool room_for(const struct suite_run *r, const struct boot *b)
 {
-	int jobs = r->s->cli->jobs ?: (int)g_get_num_processors();
+	int jobs = r->s->opt.jobs ?: (int)g_get_num_processors();
 
 	if (!r->alive)
 		return true;
 	if (r->alive >= jobs)
 		return false;
-	return r->s->cli->jobs || meminfo_mib("MemAvailable:") > boot_mib(b) + HOST_MIB;
+	return r->s->opt.jobs || meminfo_mib("MemAvailable:") > boot_mib(b) + HOST_MIB;
 }
 
 static void start_some(struct suite_run *r)
@@ -597,7 +596,7 @@ static void start_some(struct suite_run *r)
 }
 
 /* The tests of all machines on the host's own: once each, and without those that do not build */
-static bool host_boot(struct suite_run *r, const struct cli *cli, int nr, int repeat, GError **err)
+static bool host_boot(struct suite_run *r, const struct run_options *opt, int nr, int repeat, GError **err)
 {
 	GPtrArray *parts = g_ptr_array_new();
 	GHashTable *seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -613,7 +612,7 @@ static bool host_boot(struct suite_run *r, const struct cli *cli, int nr, int re
 			if (g_hash_table_add(seen, ((struct planned *)plan->tests->pdata[t])->test->name))
 				g_ptr_array_add(all.tests, plan->tests->pdata[t]);
 	}
-	ok = host_run(r->json, cli, nr, parts, r->built->pdata[nr], r->dir, repeat, err);
+	ok = host_run(r->json, opt, nr, parts, r->built->pdata[nr], r->dir, repeat, err);
 	add_unbuilt(r, &all, nr, json_array_size(json_object_get(r->json, "boots")) - 1, "host", repeat);
 	g_ptr_array_unref(all.tests);
 	g_hash_table_unref(seen);
@@ -626,10 +625,10 @@ static bool host_boots(struct suite_run *r, GError **err)
 	int i, n;
 
 	for (n = 0; n < r->s->repeat; n++) {
-		const struct cli cli = cli_of_run(r->s, n);
+		const struct run_options opt = opt_of_run(r->s, n);
 
 		for (i = 0; i < (int)r->s->kernels->len; i++)
-			if (((struct kernel *)r->s->kernels->pdata[i])->host && !host_boot(r, &cli, i, n, err))
+			if (((struct kernel *)r->s->kernels->pdata[i])->host && !host_boot(r, &opt, i, n, err))
 				return false;
 	}
 	return true;
@@ -734,17 +733,17 @@ static bool get_ready(struct suite_run *r, GError **err)
 		char *built;
 
 		if (!k->host) {
-			a = accel_choose(r->s->cli, k->arch, err);
+			a = accel_choose(r->s->opt.accel, k->arch, err);
 			if (!a)
 				return false;
 			if (!i && strcmp(a->name, "kvm"))
 				status_note("running under TCG, not KVM: %s", a->reason);
 		}
 		g_ptr_array_add(r->accels, a);
-		if (!kernel_find_ksrc(r->s->cli, k, err))
+		if (!kernel_find_ksrc(&r->s->opt.kernel, k, err))
 			return false;
 		status_set("building the tests for %s", k->label);
-		built = selftests_build(r->s->cli, k, err);
+		built = selftests_build(k, err);
 		if (!built)
 			return false;
 		g_ptr_array_add(r->built, built);
@@ -782,14 +781,14 @@ json_t *suite_run(const struct suite *s, char **dir, GError **err)
 	if (!catalog)
 		goto out;
 	r.plan = s->plan ? g_ptr_array_ref(s->plan) : plan_make(catalog, s->tests, s->machines, err);
-	if (r.plan && s->cli->shuffle)
-		plan_shuffle(r.plan, s->cli->shuffle);
+	if (r.plan && s->opt.shuffle)
+		plan_shuffle(r.plan, s->opt.shuffle);
 	if (!r.plan || !get_ready(&r, err))
 		goto out;
-	r.dir = s->out ? g_strdup(s->out) : results_make_dir(s->cli, err);
+	r.dir = s->out ? g_strdup(s->out) : results_make_dir(s->opt.out, err);
 	if (!r.dir)
 		goto out;
-	r.json = run_new(s->cli, s->verb, s->kernels);
+	r.json = run_new(&s->opt, s->verb, s->kernels);
 	json_object_set_new(json_object_get(r.json, "options"), "repeat", json_integer(s->repeat));
 	for (guint i = 0; i < r.accels->len; i++)
 		if (r.accels->pdata[i])

@@ -144,49 +144,6 @@ GBytes *source_read(const struct source *src, GHashTable *overlay, const char *p
 	return g_bytes_new_take(text, len);
 }
 
-/* ---- kernel ranges ---- */
-
-static bool version_valid(const char *v)
-{
-	return !*v || (g_ascii_isdigit(*v) && strspn(v, "0123456789.") == strlen(v));
-}
-
-bool version_range_valid(const char *range)
-{
-	g_auto(GStrv) ends = g_strsplit(range, "..", 2);
-
-	return g_strv_length(ends) == 2 && version_valid(ends[0]) && version_valid(ends[1]);
-}
-
-/* By number, part by part; what is missing counts as 0 */
-static int version_cmp(const char *a, const char *b)
-{
-	while (*a || *b) {
-		char *ea, *eb;
-		unsigned long x = strtoul(a, &ea, 10), y = strtoul(b, &eb, 10);
-
-		if (x != y)
-			return x < y ? -1 : 1;
-		if (ea == a && eb == b)
-			return 0;
-		a = *ea == '.' ? ea + 1 : "";
-		b = *eb == '.' ? eb + 1 : "";
-	}
-	return 0;
-}
-
-bool version_in_range(const char *range, const char *version)
-{
-	g_auto(GStrv) ends = NULL;
-
-	if (!range)
-		return true;
-	ends = g_strsplit(range, "..", 2);
-	if (*ends[0] && version_cmp(version, ends[0]) < 0)
-		return false;
-	return !ends[1] || !*ends[1] || version_cmp(version, ends[1]) < 0;
-}
-
 /* ---- reading edit scripts ---- */
 
 static const char *const edit_keys[] = {

@@ -3,15 +3,13 @@
  * Kernel sources: the user's tree, or Debian's linux-source packages, of which
  * the KVM selftest library and the headers it needs are a hundredth.
  */
-#include "build/build.h"
 #include "debian/debian.h"
-#include "kernel/kernel.h"
 #include "source/source.h"
 #include "store/store.h"
-#include "verbs/verbs.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -145,7 +143,7 @@ static bool is_exact(const char *version)
  */
 static int series_rank(const char *have, const char *want)
 {
-	int d = kernel_version_cmp(have, want);
+	int d = version_cmp(have, want);
 
 	return d ? d < 0 : 2;
 }
@@ -158,7 +156,7 @@ static bool series_better(const char *a, const char *b, const char *want)
 	if (ra != rb)
 		return ra > rb;
 	/* The nearest older, or the nearest newer */
-	return ra == 1 ? kernel_version_cmp(a, b) > 0 : kernel_version_cmp(a, b) < 0;
+	return ra == 1 ? version_cmp(a, b) > 0 : version_cmp(a, b) < 0;
 }
 
 /* The folder's last word; the one of parts changes whenever needed[] grows */
@@ -320,14 +318,14 @@ static char *fetch(const char *want, const char *series, const char *suite, bool
  *
  * Path, g_free() it; NULL with *@err: no package, no network, full disk.
  */
-char *ksrc_fetch(const struct cli *cli, const char *version, const char *suite, bool whole,
-		 char **name, GError **err)
+char *ksrc_fetch(bool offline, const char *version, const char *suite, bool whole, char **name,
+		 GError **err)
 {
 	char *series = series_of(version), *dir;
 	GError *e = NULL;
 
 	dir = best_cached(version, series, whole, false, name);
-	if (!dir && !cli->offline && !cli->dry_run) {
+	if (!dir && !offline) {
 		dir = fetch(version, series, suite, whole, name, &e);
 		if (!dir && e->code == MMG_EXIT_INTERRUPTED)
 			goto out;
@@ -351,48 +349,39 @@ out:
 	return dir;
 }
 
-static bool take_given(const struct cli *cli, struct kernel *k, GError **err)
-{
-	char *real = realpath(cli->ksrc, NULL), *lib;
-	bool ok;
+#define DEFAULT_SOURCE	"debian-source:6.12"
 
-	if (!real) {
-		mmg_set_error(err, MMG_EXIT_USAGE, "--ksrc %s: %s", cli->ksrc, g_strerror(errno));
-		return false;
+struct source *source_named(const char *tree_dir, const char *word, bool offline, GError **err)
+{
+	static const char prefix[] = "debian-source:";
+	g_autofree char *tree = NULL, *name = NULL;
+	g_auto(GStrv) parts = NULL;
+
+	if (tree_dir && word) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "both --tree %s and %s were given; one of them",
+			      tree_dir, word);
+		return NULL;
 	}
-	lib = g_build_filename(real, "tools/testing/selftests/kvm/lib", NULL);
-	ok = g_file_test(lib, G_FILE_TEST_IS_DIR);
-	if (ok) {
-		g_free(k->ksrc);
-		g_free(k->ksrc_name);
-		k->ksrc = g_strdup(real);
-		k->ksrc_name = g_strdup(real);
-	} else {
-		mmg_set_error(err, MMG_EXIT_USAGE,
-			      "--ksrc %s is no kernel source tree: it has no tools/testing/selftests/kvm/lib",
-			      cli->ksrc);
+	if (tree_dir && !g_str_has_prefix(tree_dir, prefix))
+		return source_open(tree_dir, NULL, err);
+	if (!word)
+		word = tree_dir ? tree_dir : DEFAULT_SOURCE;
+	if (!g_str_has_prefix(word, prefix))
+		return source_open(word, NULL, err);
+	parts = g_strsplit(word + strlen(prefix), "@", 2);
+	if (!parts[0] || !*parts[0]) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "%s names no version; write debian-source:6.12", word);
+		return NULL;
 	}
-	g_free(lib);
-	free(real);
-	return ok;
+	tree = ksrc_fetch(offline, parts[0], parts[1], true, &name, err);
+	return tree ? source_open(tree, name, err) : NULL;
 }
 
-/**
- * kernel_find_ksrc - have the source that the selftest library is built from
- *
- * Fills @k->ksrc and ksrc_name where they are not set: --ksrc, the build
- * tree's own source (set by kernel_resolve()), the packaged one that fits.
- * False with *@err.
- */
-bool kernel_find_ksrc(const struct cli *cli, struct kernel *k, GError **err)
+bool source_not_here(const char *tree_dir, const char *word, GError **err)
 {
-	const char *at;
-
-	if (cli->ksrc)
-		return take_given(cli, k, err);
-	if (k->ksrc)
-		return true;
-	at = g_str_has_prefix(k->spec, "debian:") ? strchr(k->spec, '@') : NULL;
-	k->ksrc = ksrc_fetch(cli, k->version, k->suite ? k->suite : at ? at + 1 : NULL, false, &k->ksrc_name, err);
-	return k->ksrc;
+	if (!err || !*err || (*err)->code != MMG_EXIT_BROKEN || tree_dir)
+		return false;
+	g_clear_error(err);
+	printf("source %s: not in the cache, would be fetched\n", word ? word : DEFAULT_SOURCE);
+	return true;
 }

@@ -8,8 +8,6 @@
 
 #include "base/base.h"
 
-struct cli;
-
 /* ---- edit.c: sources, overlays, edit scripts ---- */
 
 /**
@@ -85,10 +83,6 @@ bool edit_read_groups(GKeyFile *kf, const char *path, GPtrArray *edits, GError *
 void edit_free(struct edit *e);
 void edit_script_free(struct edit_script *s);
 
-/* True where @version lies in @range: "FROM..TO" is FROM and later, before TO; either may be empty */
-bool version_in_range(const char *range, const char *version);
-/* True where "FROM..TO" is well-formed */
-bool version_range_valid(const char *range);
 /* True where at least one edit is for @version (and the script is) */
 bool edit_script_fits(const struct edit_script *s, const char *version, const char *arch);
 
@@ -117,7 +111,18 @@ bool git_overlay(const struct source *src, const char *ref, GHashTable *overlay,
 /* Packaged source by version ("6.12") and suite (or NULL), unpacked once into the cache, whole tree
  * where @whole, else only what the selftests need; path, g_free() it; @name gets "package=version"
  */
-char *ksrc_fetch(const struct cli *cli, const char *version, const char *suite, bool whole,
-		 char **name, GError **err);
+char *ksrc_fetch(bool offline, const char *version, const char *suite, bool whole, char **name,
+		 GError **err);
+
+/*
+ * The source that --tree @tree_dir (or NULL) or the word @word (or NULL) names: a folder,
+ * "debian-source:VERSION[@SUITE]", by default debian-source:6.12.  NULL with *@err.
+ */
+struct source *source_named(const char *tree_dir, const char *word, bool offline, GError **err);
+/*
+ * For a dry run that got no source: where that is only because it would have to be fetched, say so,
+ * clear *@err and return true
+ */
+bool source_not_here(const char *tree_dir, const char *word, GError **err);
 
 #endif /* MMGATE_SOURCE_H */

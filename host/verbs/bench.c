@@ -506,7 +506,7 @@ int verb_bench(struct cli *cli, GError **err)
 	cli->jobs = 1;		/* two VMs at once would measure each other */
 	{
 		struct suite s = {
-			.cli = cli, .kernels = kernels, .tests = tests, .machines = machines,
+			.opt = cli_run(cli), .kernels = kernels, .tests = tests, .machines = machines,
 			.repeat = cli->repeat ?: b->repeat, .one_seed = true, .verb = "bench",
 		};
 

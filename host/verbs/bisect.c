@@ -95,10 +95,10 @@ static int test_tree(struct cli *cli, struct source *src, GError **err)
 	struct build_spec spec = { .src = src, .arch = cli_arch(cli), .fragments = cli->config,
 				   .label = commit };
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
-	struct suite s = { .cli = cli, .kernels = kernels, .tests = cli->tests,
+	struct suite s = { .opt = cli_run(cli), .kernels = kernels, .tests = cli->tests,
 			   .machines = cli->machines, .repeat = MAX(cli->repeat, 1), .verb = "bisect" };
 	struct build_result *b = kernel_build(&spec, err);
-	struct kernel *k = b ? kernel_from_build(cli, src, b, commit, NULL, err) : NULL;
+	struct kernel *k = b ? kernel_from_build(&s.opt.kernel, src, b, commit, NULL, err) : NULL;
 	g_autofree char *dir = NULL;
 	int status = STEP_SKIP;
 	json_t *run = NULL;
@@ -130,7 +130,7 @@ int verb_bisect(struct cli *cli, GError **err)
 			      "run ./run.sh bisect --tree . --test T");
 		return MMG_EXIT_USAGE;
 	}
-	src = source_from_cli(cli, NULL, err);
+	src = source_named(cli->tree, NULL, cli_kernel(cli).offline, err);
 	if (!src)
 		return MMG_EXIT_USAGE;
 	if (cli->good->len || cli->bad) {

@@ -134,6 +134,7 @@ static void note_faults(struct bisection *b, json_t *run)
 static bool build_commit(struct bisection *b, struct bisect_step *s, struct kernel **k, GError **err)
 {
 	g_autofree char *title = g_strndup(s->commit, 12);
+	const struct kernel_options how = cli_kernel(b->cli);
 	GHashTable *overlay = overlay_new();
 	struct build_spec spec = { .src = b->src, .overlay = overlay, .arch = cli_arch(b->cli),
 				   .fragments = b->cli->config, .label = title };
@@ -144,7 +145,7 @@ static bool build_commit(struct bisection *b, struct bisect_step *s, struct kern
 		built = kernel_build(&spec, &e);
 	if (built) {
 		s->sha256 = g_strdup(built->sha256);
-		*k = kernel_from_build(b->cli, b->src, built, title, NULL, &e);
+		*k = kernel_from_build(&how, b->src, built, title, NULL, &e);
 		build_result_free(built);
 	}
 	g_hash_table_unref(overlay);
@@ -166,7 +167,7 @@ static bool test_commit(struct bisection *b, struct bisect_step *s, struct kerne
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
 	g_autofree char *sub = g_strdup_printf("%03u-%.12s", b->steps->len + 1, s->commit);
 	g_autofree char *out = g_build_filename(b->dir, sub, NULL);
-	struct suite suite = { .cli = b->cli, .kernels = kernels, .tests = b->cli->tests,
+	struct suite suite = { .opt = cli_run(b->cli), .kernels = kernels, .tests = b->cli->tests,
 			       .machines = b->cli->machines, .repeat = runs, .verb = "bisect",
 			       .out = out, .on_case = stop ? until_failure : NULL, .data = b };
 	g_autofree char *dir = NULL;
@@ -595,7 +596,7 @@ int bisect_whole(struct cli *cli, struct source *src, GError **err)
 
 			key = g_path_get_basename(b.state);
 			lock = mmg_mkdirs(parent, err) ? mmg_lock(key, err) : -1;
-			b.dir = lock >= 0 ? results_make_dir(cli, err) : NULL;
+			b.dir = lock >= 0 ? results_make_dir(cli->out, err) : NULL;
 			if (b.dir) {
 				recall_faults(&b);
 				resume(&b);

@@ -103,16 +103,14 @@ static void look_at_host(json_t *all)
 
 /* ---- VMs ---- */
 
-static void look_at_vms_of(json_t *all, const struct cli *cli, const struct arch *row)
+static void look_at_vms_of(json_t *all, const struct arch *row)
 {
 	const bool native = row == arch_host();
-	struct cli probe = *cli;
 	struct accel *a;
 	GError *e = NULL;
 	char *name = g_strdup_printf("%s guests", row->name);
 
-	probe.accel = NULL;
-	a = row->qemu ? accel_choose(&probe, row->name, &e) : NULL;
+	a = row->qemu ? accel_choose(NULL, row->name, &e) : NULL;
 	if (!row->qemu) {
 		found(all, "virtual machines", name, NOTE, "the tests build for it: run them on such a machine",
 		      "not under emulation: %s", row->why_not);
@@ -562,7 +560,7 @@ int verb_doctor(struct cli *cli, GError **err)
 	status_set("looking at this host");
 	look_at_host(all);
 	for (i = 0; i < n; i++)
-		look_at_vms_of(all, cli, &rows[i]);
+		look_at_vms_of(all, &rows[i]);
 	look_at_compiler(all, "gcc", LACKS, "it compiles the tests");
 	look_at_compiler(all, "clang", NOTE, "a second compiler, for ./run.sh check");
 	for (i = 0; i < n; i++) {

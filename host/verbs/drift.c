@@ -56,12 +56,12 @@ static struct line *packaged(const struct cli *cli, const struct kernel_entry *e
 	g_autoptr(GError) why = NULL;
 	char *parts;
 
-	tree = ksrc_fetch(cli, f[0], f[1], true, &name, &why);
+	tree = ksrc_fetch(cli_kernel(cli).offline, f[0], f[1], true, &name, &why);
 	if (mmg_check_interrupt(err)) {
 		*ok = false;
 		return NULL;
 	}
-	parts = tree ? ksrc_fetch(cli, f[0], f[1], false, NULL, NULL) : NULL;
+	parts = tree ? ksrc_fetch(cli_kernel(cli).offline, f[0], f[1], false, NULL, NULL) : NULL;
 	if (!parts) {
 		status_debug("%s: no source: %s", e->name, why ? why->message : "not in the cache");
 		return NULL;
@@ -85,7 +85,7 @@ static GPtrArray *choose_lines(const struct cli *cli, const char *arch, GError *
 	bool ok = true;
 
 	if (cli->tree) {
-		struct source *src = source_from_cli(cli, NULL, err);
+		struct source *src = source_named(cli->tree, NULL, cli_kernel(cli).offline, err);
 
 		if (src)
 			g_ptr_array_add(lines, line_new(src, g_strdup(src->tree)));
@@ -121,11 +121,11 @@ static GPtrArray *choose_lines(const struct cli *cli, const char *arch, GError *
 }
 
 /* Does each test compile on this source's library? */
-static bool try_tests(const struct cli *cli, struct line *l, const char *arch, GError **err)
+static bool try_tests(struct line *l, const char *arch, GError **err)
 {
 	struct kernel k = { .arch = (char *)arch, .ksrc = l->parts, .ksrc_name = l->src->name };
 	g_autoptr(GError) e = NULL;
-	g_autofree char *built = selftests_build(cli, &k, &e);
+	g_autofree char *built = selftests_build(&k, &e);
 	json_t *unbuilt, *why;
 	const char *name;
 
@@ -170,7 +170,7 @@ static bool try_options(const GPtrArray *lines, struct line *l, const char *arch
 		for (guint i = 0; i < lines->len; i++) {
 			const struct line *other = lines->pdata[i];
 
-			later |= kernel_version_cmp(other->src->version, l->src->version) > 0 &&
+			later |= version_cmp(other->src->version, l->src->version) > 0 &&
 				 g_hash_table_contains(other->options, option);
 		}
 		if (!later)
@@ -231,7 +231,7 @@ int verb_drift(struct cli *cli, GError **err)
 
 		status_set("looking at %s", l->src->name);
 		ok = drift_edits(l->src, arch, l->found, &l->fit, err) && try_options(lines, l, arch, err) &&
-		     try_tests(cli, l, arch, err);
+		     try_tests(l, arch, err);
 		if (!ok)
 			break;
 		found += l->found->len;

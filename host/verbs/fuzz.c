@@ -325,7 +325,7 @@ static void print_machines(const struct cli *cli)
 
 int verb_fuzz(struct cli *cli, GError **err)
 {
-	struct suite s = { .cli = cli, .tests = cli->tests, .machines = cli->machines, .repeat = 1,
+	struct suite s = { .opt = cli_run(cli), .tests = cli->tests, .machines = cli->machines, .repeat = 1,
 			   .verb = "fuzz", .one_seed = true };
 	char *dir = NULL, *used = NULL;
 	int status = MMG_EXIT_BROKEN;
@@ -340,7 +340,7 @@ int verb_fuzz(struct cli *cli, GError **err)
 	s.kernels = run_kernels(cli, err);
 	if (!s.kernels)
 		return MMG_EXIT_BROKEN;
-	dir = results_make_dir(cli, err);
+	dir = results_make_dir(cli->out, err);
 	s.out = dir;
 	if (dir && write_machines(dir, cli->seed, cli->count, cli->machines, err)) {
 		run = suite_run(&s, &used, err);

@@ -539,6 +539,7 @@ static struct kernel *build_side(const struct cli *cli, const struct source *src
 	struct build_spec spec = { .src = src, .overlay = s->overlay, .arch = cli_arch(cli),
 				   .fragments = cli->config, .label = label };
 	struct build_result *b = kernel_build(&spec, err);
+	const struct kernel_options how = cli_kernel(cli);
 	struct kernel *k;
 
 	if (!b) {
@@ -547,7 +548,7 @@ static struct kernel *build_side(const struct cli *cli, const struct source *src
 	}
 	if (!b->cached)
 		status_note("built %s in %.0f s", label, b->seconds);
-	k = kernel_from_build(cli, src, b, label, role, err);
+	k = kernel_from_build(&how, src, b, label, role, err);
 	build_result_free(b);
 	return k;
 }
@@ -580,10 +581,10 @@ static GPtrArray *kernels_from_source(const struct cli *cli, struct gate *g, con
 				      struct side *base, struct side *patched, GError **err)
 {
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new_with_free_func(kernel_unref);
-	struct source *src = source_from_cli(cli, word, err);
+	struct source *src = source_named(cli->tree, word, cli_kernel(cli).offline, err);
 	bool ok;
 
-	if (!src && cli->dry_run && source_not_here(cli, word, err))
+	if (!src && cli->dry_run && source_not_here(cli->tree, word, err))
 		return g_steal_pointer(&kernels);
 	if (!src)
 		return NULL;
@@ -915,8 +916,9 @@ static json_t *gate_json(const struct gate *g, const struct side *base, const st
 /* Nothing to run: the two are one kernel */
 static int identical(struct cli *cli, const GPtrArray *kernels, json_t *out, GError **err)
 {
-	json_t *run = run_new(cli, "gate", kernels);
-	g_autofree char *dir = results_make_dir(cli, err);
+	const struct run_options opt = cli_run(cli);
+	json_t *run = run_new(&opt, "gate", kernels);
+	g_autofree char *dir = results_make_dir(cli->out, err);
 	g_autofree char *id = NULL;
 	int status = MMG_EXIT_BROKEN;
 
@@ -972,7 +974,7 @@ static int run_gate(struct cli *cli, const struct gate *g, const GPtrArray *kern
 		    GError **err)
 {
 	struct suite s = {
-		.cli = cli, .kernels = (GPtrArray *)kernels, .verb = "gate",
+		.opt = cli_run(cli), .kernels = (GPtrArray *)kernels, .verb = "gate",
 		.tests = cli->tests->len ? cli->tests : g->tests,
 		.machines = cli->machines->len ? cli->machines : g->machines,
 		.repeat = cli->repeat ?: MAX(g->repeat, 1),

@@ -213,7 +213,7 @@ static bool run_missing(struct table *t, const struct kernel_entry *e, json_t *r
 {
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new(), none = g_ptr_array_new();
 	g_autofree char *out = g_build_filename(t->dir, e->name, NULL), *dir = NULL, *now = NULL;
-	struct suite s = { .cli = t->cli, .kernels = kernels, .tests = none, .machines = none, .plan = plan,
+	struct suite s = { .opt = cli_run(t->cli), .kernels = kernels, .tests = none, .machines = none, .plan = plan,
 			   .repeat = MAX(t->cli->repeat, 1), .verb = "matrix", .out = out };
 	g_autoptr(GError) why = NULL;
 	json_t *part;
@@ -246,7 +246,7 @@ static bool run_missing(struct table *t, const struct kernel_entry *e, json_t *r
 /* What of a boot's answer depends on the host */
 static char *host_words(const struct table *t, const struct kernel *k, GError **err)
 {
-	struct accel *a = accel_choose(t->cli, k->arch, err);
+	struct accel *a = accel_choose(t->cli->accel, k->arch, err);
 	char *text = a ? g_strdup_printf("matrix %s %s %s", a->qemu, a->version, a->name) : NULL;
 	g_autofree char *index = k->modules ? g_build_filename(k->modules, "modules.dep", NULL) : NULL;
 	g_autofree char *sum = index ? mmg_sha256_file(index, NULL) : NULL, *more = NULL;
@@ -267,11 +267,12 @@ static bool test_kernel(struct table *t, const struct kernel_entry *e, json_t *r
 	g_autofree char *host = NULL;
 	g_autoptr(GPtrArray) plan = plan_make(t->catalog, t->cli->tests, t->cli->machines, &why);
 	g_autoptr(GPtrArray) missing = g_ptr_array_new(), keys = g_ptr_array_new_with_free_func(g_free);
+	const struct run_options opt = cli_run(t->cli);
 	struct judged_keys *jk = NULL;
 	bool ok = true;
 
-	if (plan && kernel_find_ksrc(t->cli, k, &why) && (host = host_words(t, k, &why)))
-		jk = judged_keys_new(t->cli, k, &why);
+	if (plan && kernel_find_ksrc(&opt.kernel, k, &why) && (host = host_words(t, k, &why)))
+		jk = judged_keys_new(&opt, k, &why);
 	if (!jk) {
 		if (mmg_check_interrupt(err))
 			return false;
@@ -307,13 +308,14 @@ static bool do_entry(struct table *t, guint nr, GError **err)
 	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", e->name, "spec", e->spec, "why",
 				e->why, "since", e->since ? e->since : "", "until",
 				e->until ? e->until : "", "seen", "", "label", "");
+	const struct kernel_options how = cli_kernel(t->cli);
 	g_autoptr(GError) why = NULL;
 	struct kernel *k;
 	bool ok = true;
 
 	json_array_append_new(t->list, row);
 	status_note("kernel %u of %u: %s (%s)", nr + 1, t->entries->len, e->name, e->spec);
-	k = kernel_resolve(t->cli, e->spec, &why);
+	k = kernel_resolve(&how, e->spec, &why);
 	if (!k) {
 		set_state(row, "not had", why->message);
 		t->absent++;
@@ -515,6 +517,7 @@ int verb_matrix(struct cli *cli, GError **err)
 {
 	struct table t = { .cli = cli, .began = g_get_monotonic_time() };
 	g_autoptr(GPtrArray) none = g_ptr_array_new(), plan = NULL;
+	const struct run_options opt = cli_run(cli);
 	int status = MMG_EXIT_USAGE;
 	bool whole = true;
 
@@ -527,11 +530,11 @@ int verb_matrix(struct cli *cli, GError **err)
 			status = (*err)->code;
 	} else if (cli->dry_run) {
 		status = dry_run(&t);
-	} else if ((t.dir = results_make_dir(cli, err))) {
+	} else if ((t.dir = results_make_dir(cli->out, err))) {
 		g_autofree char *id = g_path_get_basename(t.dir);
 
 		t.images = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-		t.run = run_new(cli, "matrix", none);
+		t.run = run_new(&opt, "matrix", none);
 		t.list = json_array();
 		json_object_set_new(t.run, "id", json_string(id));
 		json_object_set_new(t.run, "matrix", json_pack("{s:o, s:s}", "kernels", t.list, "arch", t.arch));

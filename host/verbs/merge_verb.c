@@ -102,6 +102,7 @@ int verb_merge(struct cli *cli, GError **err)
 {
 	g_autoptr(GPtrArray) none = g_ptr_array_new();
 	g_autofree char *out = NULL;
+	const struct run_options opt = cli_run(cli);
 	int status = MMG_EXIT_BROKEN;
 	bool ok = true, matrix;
 	json_t *run;
@@ -118,10 +119,10 @@ int verb_merge(struct cli *cli, GError **err)
 			return (*err)->code;
 		json_decref(part);
 	}
-	out = results_make_dir(cli, err);
+	out = results_make_dir(cli->out, err);
 	if (!out)
 		return (*err)->code;
-	run = run_new(cli, "merge", none);
+	run = run_new(&opt, "merge", none);
 	json_object_set_new(run, "complete", json_true());
 	{
 		g_autofree char *id = g_path_get_basename(out);

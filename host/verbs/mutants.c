@@ -252,7 +252,8 @@ static struct kernel *build(const struct hunt *h, GHashTable *overlay, const cha
 	struct build_spec spec = { .src = h->src, .overlay = overlay, .arch = cli_arch(h->cli),
 				   .fragments = h->cli->config, .label = label };
 	struct build_result *b = kernel_build(&spec, err);
-	struct kernel *k = b ? kernel_from_build(h->cli, h->src, b, label, role, err) : NULL;
+	const struct kernel_options how = cli_kernel(h->cli);
+	struct kernel *k = b ? kernel_from_build(&how, h->src, b, label, role, err) : NULL;
 
 	/* also where it was built ahead, or in an earlier hunt */
 	if (b && seconds)
@@ -344,7 +345,7 @@ static json_t *run_on(struct hunt *h, struct kernel *k, const char *name, GPtrAr
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
 	g_autofree char *out = g_build_filename(h->dir, name, NULL);
 	g_autofree char *dir = NULL;
-	struct suite s = { .cli = h->cli, .kernels = kernels, .tests = tests, .machines = machines,
+	struct suite s = { .opt = cli_run(h->cli), .kernels = kernels, .tests = tests, .machines = machines,
 			   .repeat = MAX(h->cli->repeat, 1), .verb = "mutants", .out = out };
 
 	if (h->stop && h->base) {
@@ -1091,13 +1092,14 @@ static bool test_base(struct hunt *h, GError **err)
 	g_autoptr(GHashTable) needs = base_needs(h);
 	g_autoptr(GList) machines = g_list_sort(g_hash_table_get_keys(needs), (GCompareFunc)strcmp);
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
+	const struct run_options opt = cli_run(h->cli);
 
 	h->good = build(h, NULL, "good", "base", NULL, err);
-	h->keys = h->good ? judged_keys_new(h->cli, h->good, err) : NULL;
+	h->keys = h->good ? judged_keys_new(&opt, h->good, err) : NULL;
 	if (!h->keys)
 		return false;
 	g_ptr_array_add(kernels, h->good);
-	h->base_run = run_new(h->cli, "mutants", kernels);
+	h->base_run = run_new(&opt, "mutants", kernels);
 	build_ahead(h, 0);
 	for (GList *m = machines; m; m = m->next)
 		if (!test_base_on(h, m->data, g_hash_table_lookup(needs, m->data), err))
@@ -1144,7 +1146,7 @@ static bool hunt(struct hunt *h, GError **err)
 {
 	bool ok;
 
-	h->dir = results_make_dir(h->cli, err);
+	h->dir = results_make_dir(h->cli->out, err);
 	ok = h->dir && test_base(h, err);
 	for (guint i = 0; ok && i < h->mutants->len; i++) {
 		struct mutant *m = h->mutants->pdata[i];
@@ -1167,7 +1169,7 @@ int verb_mutants(struct cli *cli, GError **err)
 	int status = MMG_EXIT_BROKEN;
 
 	if (files)
-		h.src = source_from_cli(cli, NULL, err);
+		h.src = source_named(cli->tree, NULL, cli_kernel(cli).offline, err);
 	if (h.src && load_mutants(&h, files, err) && check_required(&h, err)) {
 		if (cli->dry_run) {
 			status = dry_run(&h, err);

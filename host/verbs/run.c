@@ -38,6 +38,7 @@ static void unique_labels(GPtrArray *kernels)
 GPtrArray *run_kernels(const struct cli *cli, GError **err)
 {
 	GPtrArray *kernels = g_ptr_array_new_with_free_func(kernel_unref);
+	const struct kernel_options how = cli_kernel(cli);
 	guint i;
 
 	for (i = 0; i < MAX(cli->kernels->len, 1); i++) {
@@ -45,7 +46,7 @@ GPtrArray *run_kernels(const struct cli *cli, GError **err)
 		struct kernel *k;
 
 		status_set("kernel %s", spec);
-		k = kernel_resolve(cli, spec, err);
+		k = kernel_resolve(&how, spec, err);
 		if (!k) {
 			g_ptr_array_unref(kernels);
 			return NULL;
@@ -123,7 +124,7 @@ static bool show_boot(const struct cli *cli, const struct boot_plan *bp, const s
 	vm = g_new0(struct vm, 1);
 	vm->kernel = k;
 	vm->machine = bp->machine;
-	vm->accel = accel_choose(cli, k->arch, err);
+	vm->accel = accel_choose(cli->accel, k->arch, err);
 	if (vm->accel) {
 		vm->initramfs = g_strdup("INITRAMFS");
 		vm->append = plan_append(bp, k, !strcmp(vm->accel->name, "tcg"), 0);
@@ -147,7 +148,8 @@ static bool show_kernel(const struct cli *cli, const GPtrArray *plan, const char
 			GError **err)
 {
 	GError *e = NULL;
-	struct kernel *k = kernel_resolve(cli, spec, &e);
+	const struct kernel_options how = cli_kernel(cli);
+	struct kernel *k = kernel_resolve(&how, spec, &e);
 	bool ok = true;
 	guint m;
 
@@ -161,7 +163,7 @@ static bool show_kernel(const struct cli *cli, const GPtrArray *plan, const char
 	else
 		printf("kernel %s: %s\n", spec, asked_offline ? "not in the cache, and --offline asks for no network" :
 		       "would be fetched and opened");
-	if (k && kernel_find_ksrc(cli, k, NULL))
+	if (k && kernel_find_ksrc(&how, k, NULL))
 		printf("source %s\n", k->ksrc);
 	for (m = 0; ok && m < plan->len; m++)
 		ok = show_boot(cli, plan->pdata[m], k, err);
@@ -233,7 +235,7 @@ static bool check_usage(const struct cli *cli, GError **err)
 
 int verb_run(struct cli *cli, GError **err)
 {
-	struct suite s = { .cli = cli, .tests = cli->tests, .machines = cli->machines,
+	struct suite s = { .opt = cli_run(cli), .tests = cli->tests, .machines = cli->machines,
 			   .repeat = MAX(cli->repeat, 1), .verb = "run" };
 	char *dir = NULL;
 	int status = MMG_EXIT_BROKEN;

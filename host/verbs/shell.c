@@ -124,7 +124,7 @@ static int boot_shell(struct cli *cli, const struct kernel *k, struct boot_plan 
 		      const char *dir, GError **err)
 {
 	struct vm *vm = g_new0(struct vm, 1);
-	struct accel *accel = accel_choose(cli, k->arch, err);
+	struct accel *accel = accel_choose(cli->accel, k->arch, err);
 	char *extra = shell_plan(cli, k, built);
 	int status = MMG_EXIT_BROKEN;
 	GPtrArray *files = NULL;
@@ -138,7 +138,7 @@ static int boot_shell(struct cli *cli, const struct kernel *k, struct boot_plan 
 	vm->initramfs = g_build_filename(dir, "initramfs.cpio", NULL);
 	if (accel) {
 		vm->append = plan_append(bp, k, !strcmp(accel->name, "tcg"), cli->verbose > 1);
-		files = plan_files(bp, k, built, !strcmp(accel->name, "kvm"), cli, extra, NULL, err);
+		files = plan_files(bp, k, built, !strcmp(accel->name, "kvm"), cli->seed, cli->shuffle, extra, NULL, err);
 	}
 	if (files && initramfs_pack(files, vm->initramfs, NULL, err) && vm_command(vm, err)) {
 		status_set("booting %s on %s (%s: %s); the tests are in %s, the source in %s; leave with exit",
@@ -157,6 +157,7 @@ static int boot_shell(struct cli *cli, const struct kernel *k, struct boot_plan 
 int verb_shell(struct cli *cli, GError **err)
 {
 	GPtrArray *kernels = run_kernels(cli, err), *catalog = NULL;
+	const struct kernel_options how = cli_kernel(cli);
 	struct boot_plan *bp = NULL;
 	int status = MMG_EXIT_BROKEN;
 	char *built = NULL, *dir = NULL;
@@ -171,8 +172,8 @@ int verb_shell(struct cli *cli, GError **err)
 	}
 	catalog = catalog_load(err);
 	bp = catalog ? shell_boot(cli, catalog, err) : NULL;
-	if (bp && kernel_find_ksrc(cli, k, err))
-		built = selftests_build(cli, k, err);
+	if (bp && kernel_find_ksrc(&how, k, err))
+		built = selftests_build(k, err);
 	if (!built)
 		goto out;
 	dir = scratch_dir("shell", err);

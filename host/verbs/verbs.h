@@ -81,6 +81,11 @@ int verb_drift(struct cli *cli, GError **err);
 #define MAX_REPEAT	10000	/* of --repeat and of repeat= */
 
 struct cli *cli_new(void);
+/* What @cli says, as the rooms below take it; borrowed from @cli */
+struct kernel_options cli_kernel(const struct cli *cli);
+struct run_options cli_run(const struct cli *cli);
+/* The architecture asked for, or the host's, as a static string */
+const char *cli_arch(const struct cli *cli);
 void cli_free(struct cli *cli);
 /* What was asked for in place of doing something: nothing, cli_usage() of all or of the verb, the version */
 enum cli_help { CLI_HELP_NONE, CLI_HELP_ALL, CLI_HELP_VERB, CLI_VERSION };

@@ -4,7 +4,6 @@
  * guest, so KVM on the host is of use only with nested virtualization.
  */
 #include "base/arch.h"
-#include "verbs/verbs.h"
 #include "vm/vm.h"
 
 #include <errno.h>
@@ -58,9 +57,8 @@ static char *qemu_version(const char *qemu, GError **err)
 	return version;
 }
 
-struct accel *accel_choose(const struct cli *cli, const char *arch, GError **err)
+struct accel *accel_choose(const char *want, const char *arch, GError **err)
 {
-	const char *want = cli->accel ?: "auto";
 	const struct arch *row = arch_find(arch);
 	struct accel *a;
 	char *why, *path;

@@ -64,8 +64,8 @@ struct accel {
 	char *qemu, *version, *name, *reason;
 };
 
-/* Choose for guests of @arch by --accel; NULL with *@err where QEMU or what was asked for is not there */
-struct accel *accel_choose(const struct cli *cli, const char *arch, GError **err);
+/* Choose for guests of @arch; @want: "kvm", "tcg", or "auto" (NULL); NULL with *@err where QEMU or what was asked for is not there */
+struct accel *accel_choose(const char *want, const char *arch, GError **err);
 void accel_free(struct accel *a);
 
 /**

@@ -28,26 +28,7 @@ static const char makefile[] =
 
 static char *dir, *tree;
 
-/* What only another part of the program has; no test here comes to them */
-char *ksrc_fetch(const struct cli *cli, const char *version, const char *suite, bool whole,
-		 char **name, GError **err)
-{
-	(void)cli;
-	(void)suite;
-	(void)whole;
-	(void)name;
-	mmg_set_error(err, MMG_EXIT_BROKEN, "no source %s", version);
-	return NULL;
-}
-
-bool kernel_find_ksrc(const struct cli *cli, struct kernel *k, GError **err)
-{
-	(void)cli;
-	(void)k;
-	(void)err;
-	return true;
-}
-
+/* What only another part of the program has; no test here comes to it */
 void kernel_free(struct kernel *k)
 {
 	g_free(k);

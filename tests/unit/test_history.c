@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/history.c host/run/rep.c host/base/*.c
+// unit-sources: host/run/history.c host/verbs/history.c host/run/rep.c host/base/*.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "verbs/verbs.h"
+#include "run/run.h"
 
 static char *dir;
-static struct cli cli;
+static struct run_options opt;
 static struct kernel good = { .sha256 = (char *)"good" };
 static GPtrArray *tests, *machines;
 
@@ -27,9 +27,8 @@ GPtrArray *modules_resolve(const struct kernel *k, const char *const *names, GPt
 	return g_ptr_array_new();
 }
 
-char *selftests_build(const struct cli *c, const struct kernel *k, GError **err)
+char *selftests_build(const struct kernel *k, GError **err)
 {
-	(void)c;
 	(void)k;
 	(void)err;
 	return g_build_filename(dir, "built", NULL);
@@ -77,7 +76,7 @@ static int teardown(void **state)
 /* The key by what is on disk now */
 static char *key(const char *sha256, const char *how)
 {
-	struct judged_keys *keys = judged_keys_new(&cli, &good, NULL);
+	struct judged_keys *keys = judged_keys_new(&opt, &good, NULL);
 	char *k = judged_key(keys, sha256, tests, machines, how);
 
 	judged_keys_free(keys);
@@ -102,9 +101,9 @@ static void test_key(void **state)
 	good.sha256 = (char *)"better";
 	differs(first, key("mutant", "all"));
 	good.sha256 = (char *)"good";
-	cli.seed = 7;
+	opt.seed = 7;
 	differs(first, key("mutant", "all"));
-	cli.seed = 0;
+	opt.seed = 0;
 	machines->pdata[0] = (char *)"small";
 	differs(first, key("mutant", "all"));
 	machines->pdata[0] = (char *)"default";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/kernel/kernel.c host/source/ksrc.c host/kernel/image.c host/debian/apt.c host/debian/newest.c host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/*.c
+// unit-sources: host/build/ksrc.c host/source/*.c host/kernel/*.c host/debian/*.c host/store/*.c host/base/*.c
 /*
  * What --kernel SPEC means: images, folders, trees and packages.
  */
@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "store/store.h"
-#include "verbs/verbs.h"
+#include "build/build.h"
 #include "pkg_fixture.h"
 
 #define V612 "6.12.117+deb12-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.12.117-1 (2026-11-14)"
 
 static char *top;
-static struct cli cli;
+static struct kernel_options how;
 
 static int setup(void **state)
 {
@@ -45,7 +45,7 @@ static int teardown(void **state)
 static int reset(void **state)
 {
 	(void)state;
-	memset(&cli, 0, sizeof(cli));
+	memset(&how, 0, sizeof(how));
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static GByteArray *text_bytes(const char *text)
 static struct kernel *resolve(const char *spec)
 {
 	GError *e = NULL;
-	struct kernel *k = kernel_resolve(&cli, spec, &e);
+	struct kernel *k = kernel_resolve(&how, spec, &e);
 
 	if (!k)
 		fail_msg("%s: %s", spec, e->message);
@@ -80,7 +80,7 @@ static struct kernel *resolve(const char *spec)
 static void refused(const char *spec, int status, const char *word)
 {
 	GError *e = NULL;
-	struct kernel *k = kernel_resolve(&cli, spec, &e);
+	struct kernel *k = kernel_resolve(&how, spec, &e);
 
 	if (k)
 		fail_msg("'%s' was taken for %s", spec, k->release);
@@ -105,7 +105,7 @@ static void test_bzimage(void **state)
 	assert_null(k->modules);
 	assert_null(k->config);
 	kernel_free(k);
-	cli.arch = "arm64";
+	how.arch = "arm64";
 	refused(path, MMG_EXIT_USAGE, "is a kernel for x86_64, but --arch asks for arm64");
 	g_free(path);
 }
@@ -162,7 +162,7 @@ static void test_arm64(void **state)
 	archive_entry_free(e);
 	archive_write_free(a);
 	path = put("Image", plain);
-	cli.arch = "arm64";
+	how.arch = "arm64";
 	k = resolve(path);
 	assert_string_equal(k->arch, "arm64");
 	assert_string_equal(k->release, "6.12.117+deb12-arm64");
@@ -179,7 +179,7 @@ static void test_arm64(void **state)
 	assert_int_equal(len, 8192);
 	g_free(image);
 	kernel_free(k);
-	cli.arch = "x86_64";
+	how.arch = "x86_64";
 	refused(path, MMG_EXIT_USAGE, "arm64");
 	g_free(path);
 }
@@ -275,7 +275,7 @@ static void test_bad_files(void **state)
 		g_free(path);
 	}
 	path = put("i386", fixture_bzimage(V612, 0));
-	cli.arch = "x86_64";
+	how.arch = "x86_64";
 	refused(path, MMG_EXIT_USAGE, "is a kernel for i386");
 	g_free(path);
 	if (geteuid()) {
@@ -314,12 +314,12 @@ static void test_fuzz(void **state)
 static void test_versions(void **state)
 {
 	(void)state;
-	assert_true(kernel_version_cmp("6.12.19", "6.1") > 0);
-	assert_true(kernel_version_cmp("6.1", "6.12.19") < 0);
-	assert_true(kernel_version_cmp("6.9", "6.12") < 0);
-	assert_int_equal(kernel_version_cmp("6.12", "6.12.0"), 0);
-	assert_int_equal(kernel_version_cmp("6.12.3-rc1", "6.12.3"), 0);
-	assert_true(kernel_version_cmp("7", "6.99.99") > 0);
+	assert_true(version_cmp("6.12.19", "6.1") > 0);
+	assert_true(version_cmp("6.1", "6.12.19") < 0);
+	assert_true(version_cmp("6.9", "6.12") < 0);
+	assert_int_equal(version_cmp("6.12", "6.12.0"), 0);
+	assert_int_equal(version_cmp("6.12.3-rc1", "6.12.3"), 0);
+	assert_true(version_cmp("7", "6.99.99") > 0);
 }
 
 static void test_config(void **state)
@@ -381,23 +381,23 @@ static void test_beside(void **state)
 	assert_string_equal(k->image, image);
 	kernel_free(k);
 	lone = put("lone", fixture_bzimage(V612, 1));
-	cli.modules = root;
+	how.modules = root;
 	k = resolve(lone);
 	assert_string_equal(k->modules, modules);
 	kernel_free(k);
-	cli.modules = modules;
+	how.modules = modules;
 	k = resolve(lone);
 	assert_string_equal(k->modules, modules);
 	kernel_free(k);
-	cli.modules = other_root;
+	how.modules = other_root;
 	refused(lone, MMG_EXIT_USAGE, "neither it nor its lib/modules/6.12.117");
 	g_free(other_root);
 	other_root = g_build_filename(top, "other/lib/modules/6.1.0-1", NULL);
-	cli.modules = other_root;
+	how.modules = other_root;
 	refused(lone, MMG_EXIT_USAGE, "another kernel");
-	cli.modules = "/nonexistent";
+	how.modules = "/nonexistent";
 	refused(lone, MMG_EXIT_USAGE, "no such folder");
-	cli.modules = NULL;
+	how.modules = NULL;
 	/* Two kernels in a folder are one too many */
 	g_free(put("my root/boot/vmlinuz-5", fixture_bzimage("5.1 x", 1)));
 	refused(root, MMG_EXIT_USAGE, "2 kernels");
@@ -427,7 +427,7 @@ static void test_tree(void **state)
 	assert_true(g_str_has_suffix(k->image, "bzImage"));
 	assert_int_equal(kernel_config(k, "MEMCG"), 'y');
 	assert_string_equal(k->ksrc, tree);
-	assert_true(kernel_find_ksrc(&cli, k, NULL));
+	assert_true(kernel_find_ksrc(&how, k, NULL));
 	assert_string_equal(k->ksrc_name, tree);
 	kernel_free(k);
 	/* A vmlinux that boots is the better image; a separate build folder knows its source */
@@ -442,9 +442,9 @@ static void test_tree(void **state)
 	assert_true(g_str_has_suffix(k->image, "vmlinux"));
 	assert_string_equal(k->ksrc, tree);
 	kernel_free(k);
-	cli.ksrc = top;
+	how.ksrc = top;
 	k = resolve(source);
-	assert_false(kernel_find_ksrc(&cli, k, NULL));
+	assert_false(kernel_find_ksrc(&how, k, NULL));
 	kernel_free(k);
 	g_free(source);
 	g_free(tree);
@@ -537,9 +537,9 @@ static void test_packages(void **state)
 	words = g_strconcat(one, ",/nonexistent.deb", NULL);
 	refused(words, MMG_EXIT_USAGE, "/nonexistent.deb");
 	g_free(words);
-	cli.arch = "arm64";
+	how.arch = "arm64";
 	refused(one, MMG_EXIT_USAGE, "is a kernel for x86_64");
-	cli.arch = NULL;
+	how.arch = NULL;
 	bad = kernel_deb("p/bad.deb", "linux-image-bad", "./boot/vmlinuz-1", text_bytes("no kernel"));
 	refused(bad, MMG_EXIT_USAGE, "not a kernel");
 	assert_int_equal(truncate(bad, 200), 0);
@@ -584,7 +584,7 @@ static void test_two_at_once(void **state)
 	fixture_save(left, fixture_bzimage("9.9.9 (a@b) #1", 1));
 	for (i = 0; i < 4; i++) {
 		if (!fork()) {
-			struct kernel *k = kernel_resolve(&cli, deb, NULL);
+			struct kernel *k = kernel_resolve(&how, deb, NULL);
 
 			_exit(!k || strcmp(k->release, "7.1.0"));
 		}
@@ -609,10 +609,10 @@ static void test_debian_specs(void **state)
 	(void)state;
 	for (i = 0; i < G_N_ELEMENTS(bad); i++)
 		refused(bad[i], MMG_EXIT_USAGE, "give a version");
-	cli.arch = "vax";
+	how.arch = "vax";
 	refused("debian:6.12", MMG_EXIT_USAGE, "vax");
-	cli.arch = NULL;
-	cli.offline = true;
+	how.arch = NULL;
+	how.offline = true;
 	refused("debian:6.12", MMG_EXIT_BROKEN, "--offline");
 }
 
@@ -625,7 +625,7 @@ static void test_host(void **state)
 	assert_string_equal(k->label, "host");
 	assert_null(k->image);
 	kernel_free(k);
-	cli.arch = "vax";
+	how.arch = "vax";
 	refused("host", MMG_EXIT_USAGE, "the running kernel");
 }
 

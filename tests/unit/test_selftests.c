@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/build/selftests.c host/build/unbuilt.c host/kernel/kernel.c host/source/ksrc.c host/kernel/image.c host/debian/apt.c host/debian/newest.c host/kernel/modules.c host/store/pkg.c host/store/cache.c host/base/*.c
+// unit-sources: host/build/selftests.c host/build/unbuilt.c host/build/ksrc.c host/source/*.c host/kernel/*.c host/debian/*.c host/store/*.c host/base/*.c
 /*
  * Building what runs in the VM, on a checkout of two tiny programs.
  */
@@ -10,13 +10,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "verbs/verbs.h"
+#include "build/build.h"
 #include "store/store.h"
 #include "pkg_fixture.h"
 #include "build/unbuilt.h"
 
 static char *top, *ksrc;
-static struct cli cli;
 
 static void put(const char *name, const char *text)
 {
@@ -63,7 +62,7 @@ static char *build(GError **err)
 {
 	struct kernel k = { .arch = (char *)kernel_host_arch(), .ksrc = ksrc, .ksrc_name = ksrc };
 
-	return selftests_build(&cli, &k, err);
+	return selftests_build(&k, err);
 }
 
 static bool has(const char *dir, const char *name)
@@ -256,25 +255,25 @@ static void test_no_compiler(void **state)
 	GError *e = NULL;
 
 	(void)state;
-	assert_null(selftests_build(&cli, &k, &e));
+	assert_null(selftests_build(&k, &e));
 	assert_non_null(strstr(e->message, "vax"));
 	g_clear_error(&e);
 	k.arch = (char *)kernel_host_arch();
 	g_setenv("CC", "no-such-compiler", TRUE);
-	assert_null(selftests_build(&cli, &k, &e));
+	assert_null(selftests_build(&k, &e));
 	assert_non_null(strstr(e->message, "no-such-compiler"));
 	g_clear_error(&e);
 	g_setenv("CC", "env gcc", TRUE);
 	k.ksrc_name = ksrc;
 	put("selftests/kvm/a_test.c", "int main(void) { return 3; }\n");
-	char *dir = selftests_build(&cli, &k, NULL);
+	char *dir = selftests_build(&k, NULL);
 
 	assert_non_null(dir);
 	g_free(dir);
 	g_unsetenv("CC");
 	k.arch = "s390x";
 	g_setenv("CROSS_COMPILE", "no-such-cross-", TRUE);
-	assert_null(selftests_build(&cli, &k, &e));
+	assert_null(selftests_build(&k, &e));
 	assert_non_null(strstr(e->message, "no-such-cross-gcc"));
 	g_clear_error(&e);
 	g_unsetenv("CROSS_COMPILE");

@@ -297,6 +297,7 @@ static const char *const reporters[] = {
 	"__warn", "__warn_printk", "warn_slowpath_*", "__report_bug", "report_bug*", "handle_bug", "bug_handler",
 	"panic", "vpanic", "nmi_panic", "print_tainted", "__show_regs", "end_report", "start_report",
 	"check_panic_on_warn", "nbcon_*", "vprintk*", "_printk", "printk", "__warn_thunk",
+	"check_usage*", "__sanitizer_cov_*", "nmi_*",
 	/* sanitizers */
 	"kasan_*", "__kasan_*", "__asan_*", "asan_*", "check_memory_region*", "check_region_inline", "check_poison_mem",
 	"kcsan_*", "__kcsan_*", "__tsan_*", "kmsan_*", "__kmsan_*", "__msan_*", "kfence_*", "__kfence_*",

@@ -500,6 +500,8 @@ static const struct splat_kind *kind_of(struct scan *s, const char *line, bool s
 
 		if ((k->flags & SPLAT_STAMPED) && s->stamped && !stamped)
 			continue;
+		if ((k->flags & SPLAT_NOT_FIRST) && !s->stamped)
+			continue;
 		if (!strstr(line, k->key))
 			continue;
 		hit = g_regex_match(s->re->kinds[i], line, 0, &m);

@@ -15,6 +15,8 @@ enum {
 	SPLAT_SINGLE = 8,
 	/* counts only where a kernel's line is told apart by its time stamp */
 	SPLAT_STAMPED = 16,
+	/* counts only where a kernel has spoken before */
+	SPLAT_NOT_FIRST = 32,
 };
 
 /**

@@ -11,6 +11,7 @@
 #define E	SPLAT_END
 #define S	SPLAT_SINGLE
 #define T	SPLAT_STAMPED
+#define N	SPLAT_NOT_FIRST
 
 const struct splat_kind splat_kinds[] = {
 	/* mm/kasan/report.c, mm/kfence/report.c, kernel/kcsan/report.c, mm/kmsan/report.c */
@@ -173,7 +174,7 @@ const struct splat_kind splat_kinds[] = {
 	  "unable to execute userspace code (SMEP?) (uid: 0)", A | F },
 	{ "general protection", "\\bgeneral protection fault(?:, (?:probably|maybe) for |: [0-9a-f]{4}\\b| in \\S+: )",
 	  "Oops", "general protection fault, probably for non-canonical address 0xdffffc0000000001: 0000 [#1] SMP", A | F },
-	{ ": 0", "\\b(?:divide error|invalid opcode|stack segment|segment not present|invalid TSS|"
+	{ ": 0", "\\b(?:divide[ _]error|invalid opcode|stack segment|segment not present|invalid TSS|"
 	  "alignment check|overflow|bounds|int3|debug|simd exception|fpu exception|coprocessor segment overrun|"
 	  "device not available|control protection fault|stack exception|coprocessor error): [0-9a-f]{4}\\b",
 	  "Oops", "invalid opcode: 0000 [#1] PREEMPT SMP NOPTI", A | F },
@@ -245,9 +246,20 @@ const struct splat_kind splat_kinds[] = {
 	  "NETDEV WATCHDOG: CPU: 1: transmit queue 0 timed out 5000 ms", A | S },
 	{ "Busy inodes", "\\bVFS: Busy inodes after unmount", "VFS",
 	  "VFS: Busy inodes after unmount of vda (ext4). Self-destruct in 5 seconds.  Have a nice day...", A | S },
+	{ "file count is 0", "\\bVFS: Close: file count is 0", "VFS",
+	  "VFS: Close: file count is 0 (f_op=ext4_file_operations)", A | S },
 	{ "nobody cared", "^irq \\d+: nobody cared", "IRQ",
 	  "irq 11: nobody cared (try booting with the \"irqpoll\" option)", 0 },
 	{ "trusty: panic", "\\btrusty: panic\\b", "firmware", "trusty: panic (caller 0x10): ASSERT FAILED", A | S },
+
+	/* rust/kernel/lib.rs; arch/arm/mm/alignment.c */
+	{ "rust_kernel: ", "\\brust_kernel: panicked\\b", "BUG", "rust_kernel: panicked at drivers/x/x.rs:12:3:", A },
+	{ "Alignment trap: ", "^Alignment trap: not handling ", "Oops",
+	  "Alignment trap: not handling instruction e1923f9f at [<c01234ab>]", F },
+
+	/* arch/*/boot: a kernel that starts where one ran already */
+	{ "Booting the kernel", "^(?:Uncompressing Linux|Decompressing Linux).*[Bb]ooting the kernel|^Booting the kernel", "reboot",
+	  "Booting the kernel.", S | N },
 
 	/* everything else that calls itself one: mm/memory.c, mm/page_alloc.c, fs/dcache.c, lib, kernel/sched */
 	{ "BUG: ", "\\bBUG: (?:Bad rss-counter|non-zero |Dentry )", "BUG",
@@ -322,7 +334,7 @@ static const char *const reporters[] = {
 	"__debug_object_*", "debug_check_no_obj_freed", "__debug_check_no_obj_freed", "debug_objects_*",
 	"debug_timer_*", "debug_work_*", "debug_hrtimer_*", "debug_rcu_head_*",
 	"__list_add_valid*", "__list_del_entry_valid*", "__list_add", "__list_del_entry",
-	"kobject_warn", "check_preemption_disabled", "debug_smp_processor_id", "__this_cpu_preempt_check",
+	"kobject_warn", "skb_panic", "skb_over_panic", "skb_under_panic", "skb_put*", "skb_push", "skb_pull*", "check_preemption_disabled", "debug_smp_processor_id", "__this_cpu_preempt_check",
 	"__might_resched", "___might_sleep", "__might_sleep", "__might_fault", "might_fault", "__cant_sleep", "__cant_migrate",
 	"warn_alloc", "bad_page", "bad_page_state", "print_bad_pte", "print_bad_page_map", "dump_page", "free_page_is_bad*",
 	"check_new_page*", "check_free_page*", "free_pages_prepare", "__free_pages_ok",

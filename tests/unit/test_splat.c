@@ -264,12 +264,14 @@ static void rows(void **state)
 		assert_non_null(strstr(k->sample, k->key));
 		assert_true(g_regex_match_simple(k->regex, k->sample, 0, 0));
 		for (gsize j = 0; j < G_N_ELEMENTS(stamps); j++) {
-			char *line = g_strdup_printf(stamps[j], k->sample);
+			char *said = g_strdup_printf(stamps[j], k->sample);
+			char *line = g_strdup_printf("%s%s", k->flags & SPLAT_NOT_FIRST ? "[    0.1] one\n" : "", said);
 			json_t *a = scan(line);
 
 			if (json_array_size(a) != 1 || strcmp(get(a, 0, "kind"), k->kind))
 				fail_msg("row %zu, stamp %zu: %s is %s", i, j, line, get(a, 0, "kind"));
 			json_decref(a);
+			g_free(said);
 			g_free(line);
 		}
 	}

@@ -257,7 +257,7 @@ const struct splat_kind splat_kinds[] = {
 	{ "Alignment trap: ", "^Alignment trap: not handling ", "Oops",
 	  "Alignment trap: not handling instruction e1923f9f at [<c01234ab>]", F },
 
-	/* arch/*/boot: a kernel that starts where one ran already */
+	/* boot code of the architectures: a kernel that starts where one ran already */
 	{ "Booting the kernel", "^(?:Uncompressing Linux|Decompressing Linux).*[Bb]ooting the kernel|^Booting the kernel", "reboot",
 	  "Booting the kernel.", S | N },
 

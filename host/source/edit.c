@@ -180,6 +180,16 @@ static bool check_range(const char *range, const char *where, GError **err)
 	return false;
 }
 
+static bool is_name(const char *s)
+{
+	if (!*s || g_ascii_isdigit(*s))
+		return false;
+	for (; *s; s++)
+		if (!g_ascii_isalnum(*s) && *s != '_')
+			return false;
+	return true;
+}
+
 static struct edit *edit_read(GKeyFile *kf, const char *path, const char *group, GError **err)
 {
 	struct edit *e;
@@ -199,6 +209,9 @@ static struct edit *edit_read(GKeyFile *kf, const char *path, const char *group,
 	} else if (!path_is_inside(e->file)) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "%s: file=%s leaves the source tree", e->where,
 			      e->file);
+	} else if (e->function && !is_name(e->function)) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "%s: function=%s is not the name of a function", e->where,
+			      e->function);
 	} else if (!strcmp(e->find, e->replace)) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "%s replaces a text by itself", e->where);
 	} else if (check_range(e->kernels, e->where, err)) {

@@ -16,7 +16,11 @@ setup() {
 
 @test "a step in AUC is found, and where" {
 	db="$XDG_CACHE_HOME/mmgate/history.sqlite"
+	# an empty file becomes a history without a run
+	mkdir -p "${db%/*}"
+	: >"$db"
 	run "$mmgate" trend
+	[ "$status" = 4 ]
 	python3 - "$db" <<-'END'
 	import sqlite3, sys
 	db = sqlite3.connect(sys.argv[1])

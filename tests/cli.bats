@@ -98,3 +98,35 @@ usage_error() {
 		usage_error "bad.conf: ${v%%=*}=" --machine bad
 	done
 }
+
+@test "fuzz prints the machines it would draw, the same for the same seed" {
+	run "$mmgate" fuzz machines -n --count 3 --seed 5
+	[ "$status" = 0 ]
+	[ "$(grep -c '^\[machine\]' <<< "$output")" = 3 ]
+	first=$output
+	run "$mmgate" fuzz machines -n --count 3 --seed 5
+	[ "$output" = "$first" ]
+	run "$mmgate" fuzz machines -n --count 3 --seed 6
+	[ "$output" != "$first" ]
+	run "$mmgate" fuzz
+	[ "$status" = 2 ]
+	run "$mmgate" fuzz machines --count 9999
+	[ "$status" = 2 ]
+}
+
+@test "a machine file elsewhere is taken by its path, and each that fuzz draws is one" {
+	"$mmgate" fuzz machines -n --count 20 --seed 3 | csplit -s -z -f "$BATS_TEST_TMPDIR/m" -b %02d.conf - '/SPDX/' '{*}'
+	for file in "$BATS_TEST_TMPDIR"/m*.conf; do
+		run "$mmgate" run -n --offline --machine "$file" --shuffle 4 --test mm/zoneinfo
+		[[ "$output" == *"machine $(basename "$file" .conf):"* ]] || { echo "$output"; false; }
+	done
+	run "$mmgate" run -n --offline --machine "$BATS_TEST_TMPDIR/none.conf"
+	[ "$status" = 2 ]
+	[[ "$output" == *"no machine file"* ]]
+}
+
+@test "list rules says since when, and where that was read" {
+	run "$mmgate" list rules --json
+	[ "$status" = 0 ]
+	[ "$(jq -r '.rules[] | select(.name == "ratio_checked") | .since' <<< "$output")" = 7.3 ]
+}

@@ -108,7 +108,9 @@ bool names_known(const char *where, const GPtrArray *tests, const GPtrArray *mac
 			return unknown(where, "machine", at[1], boards, err);
 	}
 	for (guint i = 0; machines && i < machines->len; i++)
-		if (!any_matches(machines->pdata[i], boards, machine_matches))
+		/* a path is a machine file elsewhere: machine_load() says what is wrong with it */
+		if (!strchr(machines->pdata[i], '/') &&
+		    !any_matches(machines->pdata[i], boards, machine_matches))
 			return unknown(where, "machine", machines->pdata[i], boards, err);
 	return true;
 }
@@ -122,6 +124,10 @@ bool machines_expand(GPtrArray *machines, GError **err)
 		const char *glob = machines->pdata[i];
 		guint before = out->len;
 
+		if (strchr(glob, '/')) {
+			g_ptr_array_add(out, g_strdup(glob));
+			continue;
+		}
 		for (guint j = 0; j + 1 < known->len; j++)
 			if (g_pattern_match_simple(glob, known->pdata[j]) &&
 			    !g_ptr_array_find_with_equal_func(out, known->pdata[j], g_str_equal, NULL))

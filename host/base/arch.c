@@ -128,7 +128,7 @@ const struct arch *arch_host(void)
 
 const char *arch_cross(const struct arch *a)
 {
-	const char *env = g_getenv("CROSS_COMPILE");
+	const char *env = g_getenv("MMGATE_CROSS_COMPILE");
 
 	if (a == arch_host())
 		return "";

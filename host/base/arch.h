@@ -53,7 +53,7 @@ const struct arch *arch_all(unsigned int *n);
 /* By e_machine of an ELF file; NULL where it is not known */
 const struct arch *arch_of_elf(uint16_t machine);
 /*
- * Prefix of the compiler for @a: CROSS_COMPILE as for the kernel, "" on its own machine, else the
+ * Prefix of the compiler for @a: MMGATE_CROSS_COMPILE, "" on its own machine, else the
  * first of the distributions' names that is in PATH, or the first at all.  Never NULL.
  */
 const char *arch_cross(const struct arch *a);

@@ -272,11 +272,11 @@ static void test_no_compiler(void **state)
 	g_free(dir);
 	g_unsetenv("CC");
 	k.arch = "s390x";
-	g_setenv("CROSS_COMPILE", "no-such-cross-", TRUE);
+	g_setenv("MMGATE_CROSS_COMPILE", "no-such-cross-", TRUE);
 	assert_null(selftests_build(&k, &e));
 	assert_non_null(strstr(e->message, "no-such-cross-gcc"));
 	g_clear_error(&e);
-	g_unsetenv("CROSS_COMPILE");
+	g_unsetenv("MMGATE_CROSS_COMPILE");
 }
 
 int main(void)

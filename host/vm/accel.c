@@ -63,6 +63,7 @@ struct accel *accel_choose(const char *want, const char *arch, GError **err)
 	struct accel *a;
 	char *why, *path;
 
+	want = want ?: "auto";
 	if (!row || !row->qemu) {
 		mmg_set_error(err, MMG_EXIT_BROKEN, "no VM for kernels of %s: %s", arch,
 			      row ? row->why_not : "nothing is known of it");

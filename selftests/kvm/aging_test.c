@@ -358,6 +358,60 @@ static void bloom_case(const struct mmg_case *c)
 		 tables, p->host ? "saved the second walk" : "were not asked about the guest");
 }
 
+/*
+ * A VM that is made once its memory is there (a snapshot restored): until then the mm has
+ * no notifier, and agings clear the accessed bits of the page-table pages.  A guest's
+ * touches do not set those, so that from now on they must not decide.
+ */
+static void late_vm_case(const struct mmg_case *c)
+{
+	static struct scenario s;
+	struct scenario_opts o = { .name = "late", .host = true, .bytes = mmg_opts.mem_bytes };
+	size_t n, dense, i;
+	u64 moved;
+	u32 *list;
+	int err;
+
+	(void)c;
+	guest_require();
+	mglru_require(0);
+	if (!(lru_gen_enabled() & LRU_GEN_NONLEAF_BIT))
+		mmg_skip("no accessed bits in page-table pages here (lru_gen/enabled 0x4)");
+	scenario_create(&s, &o);
+	scenario_populate(&s);
+	age(&s, true);
+	list = dense_and_sparse(&s, &n, &dense);
+	/* only dense tables: eviction, too, promotes what it finds young in a sparse one */
+	for (i = dense = 0; i < n; i++) {
+		if (!(list[i] / (HUGE_SIZE / s.r.page_size) % 2))
+			list[dense++] = list[i];
+	}
+	scenario_touch(&s, list, dense, false);
+	age(&s, true);
+	mmg_doing("aging by the Bloom filter before there is a VM");
+	scenario_touch(&s, list, dense, false);
+	age_unforced(&s);
+	/* what the library allocates is not this group's */
+	err = mmg_try_write(MEMCG_ROOT "/cgroup.procs", "0");
+	if (err)
+		mmg_broken("leaving %s: %s", s.group.cg.dir, strerror(-err));
+	guest_create(&s.guest, 1, o.bytes, NULL);
+	guest_set_memory(&s.guest, &s.r, 1, 0);
+	group_enter(&s.group);
+	s.host = false;
+	mmg_doing("aging by the Bloom filter what the guest touched");
+	scenario_touch(&s, list, dense, false);
+	age_unforced(&s);
+	moved = group_pages(&s.group, 1, LRU_GEN_ANON);
+	say_generations(&s, "dense tables touched by a new VM, aged without force");
+	mmg_metric("dense", dense);
+	mmg_metric("moved", moved);
+	if (!near(moved, dense))
+		mmg_fail("%llu pages moved, a new VM touched %zu: the host's page-table pages must not decide",
+			 (unsigned long long)moved, dense);
+	mmg_pass("all %zu pages that a new VM touched moved without force", dense);
+}
+
 /* --- what never ages ------------------------------------------------------------------ */
 
 static void reclaim_half(struct scenario *s)
@@ -655,6 +709,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "one-group", .fn = target_case },
 	{ .name = "one-node", .fn = node_case, .arg = &guest_quarter },
 	{ .name = "bloom", .fn = bloom_case, .arg = &guest_small },
+	{ .name = "bloom-late-vm", .fn = late_vm_case },
 	{ .name = "host-bloom", .fn = bloom_case, .arg = &host_small },
 	{ .name = "mlocked", .fn = mlock_case, .arg = &guest_quarter },
 	{ .name = "hugetlb", .fn = hugetlb_case, .destructive = true },

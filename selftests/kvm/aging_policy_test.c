@@ -126,7 +126,7 @@ static void swappiness_case(const struct mmg_case *c)
 		mmg_fail("%llu of %zu pages are in generations after aging with swappiness %s",
 			 (unsigned long long)listed, s.r.pages, p->value);
 	if (!near(moved, p->moves ? n : 0))
-		mmg_fail("swappiness %s: %llu pages moved, %zu were touched, %s must move", p->value,
+		mmg_fail("swappiness %s: %llu pages moved, %zu touched, %s must move", p->value,
 			 (unsigned long long)moved, n, p->moves ? "all of them" : "none");
 	mmg_pass("swappiness %s: %llu of %zu touched pages moved", p->value,
 		 (unsigned long long)moved, n);
@@ -246,12 +246,12 @@ static void feedback_case(const struct mmg_case *c)
 		mmg_fail("without force %llu pages moved although eviction had looked nowhere",
 			 (unsigned long long)control);
 	if (moved < table - table / 8)
-		mmg_fail("eviction found young pages in a table of %zu, aging without force moved %llu of them",
+		mmg_fail("eviction looked at a table of %zu, aging without force moved %llu",
 			 table, (unsigned long long)moved);
 	if (moved > table + table / 4)
 		mmg_fail("aging without force moved %llu pages, one table of %zu was noted",
 			 (unsigned long long)moved, table);
-	mmg_pass("aging without force moved %llu pages, of the one table of %zu that eviction had looked at; %llu where it had not",
+	mmg_pass("moved %llu pages of the table of %zu that eviction had looked at, else %llu",
 		 (unsigned long long)moved, table, (unsigned long long)control);
 }
 

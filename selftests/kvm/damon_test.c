@@ -4,7 +4,7 @@
  * mmgate-guards: 8ee53820edfd thp: mmu_notifier_test_young
  * mmgate-guards: 3f49584b262c mm/damon: implement primitives for the virtual memory address spaces
  * mmgate-machines: default
- * mmgate-needs: CONFIG_KVM CONFIG_DAMON_SYSFS CONFIG_DAMON_VADDR CONFIG_DAMON_PADDR CONFIG_MEMCG CONFIG_SWAP root
+ * mmgate-needs: CONFIG_KVM CONFIG_DAMON_SYSFS CONFIG_DAMON_VADDR CONFIG_MEMCG CONFIG_SWAP root
  * mmgate-modules: kvm zram
  * mmgate-timeout: 180
  *
@@ -49,7 +49,7 @@ struct busy {
 	struct scenario *s;
 	u32 list[UNITS];
 	size_t n;
-	volatile int stop;
+	int stop;
 	unsigned long rounds;
 };
 
@@ -143,7 +143,7 @@ static void *work(void *arg)
 {
 	struct busy *b = arg;
 
-	while (!b->stop) {
+	while (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
 		scenario_touch(b->s, b->list, b->n, false);
 		b->rounds++;
 	}
@@ -196,7 +196,7 @@ static struct gone experiment(const struct params *p, bool touch)
 		if (gone.idle == UNITS / 2 && (touch || gone.busy == UNITS / 2))
 			break;
 	}
-	b.stop = 1;
+	__atomic_store_n(&b.stop, 1, __ATOMIC_RELAXED);
 	if (touch)
 		pthread_join(t, NULL);
 	damon_stop();
@@ -232,11 +232,11 @@ static void damon_case(const struct mmg_case *c)
 	if (g.rounds < FEW_ROUNDS)
 		mmg_broken("the memory was touched %lu times only", g.rounds);
 	if (g.busy * 4 > UNITS / 2)
-		mmg_fail("DAMON paged %zu of %d huge pages out that the %s goes on touching, %zu idle ones",
+		mmg_fail("DAMON took %zu of %d huge pages that the %s goes on touching, %zu idle",
 			 g.busy, UNITS / 2, p->host ? "process" : "guest", g.idle);
 	if (g.idle * 2 < UNITS / 2)
 		mmg_fail("DAMON paged %zu of %d idle huge pages out", g.idle, UNITS / 2);
-	mmg_pass("DAMON paged %zu idle and %zu busy huge pages of %d each out, %lu rounds; %zu of all where none was busy",
+	mmg_pass("DAMON took %zu idle and %zu busy huge pages of %d each, %lu rounds; control %zu",
 		 g.idle, g.busy, UNITS / 2, g.rounds, control.busy + control.idle);
 }
 

@@ -4,7 +4,7 @@
  * mmgate-guards: 26aa2d199d6f mm/migrate: demote pages during reclaim
  * mmgate-guards: 1d4832becdc2 mm: multi-gen LRU: use {ptep,pmdp}_clear_young_notify()
  * mmgate-machines: memory-tiers
- * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG CONFIG_SWAP CONFIG_NUMA CONFIG_MIGRATION debugfs root
+ * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG CONFIG_SWAP CONFIG_NUMA debugfs root
  * mmgate-modules: kvm zram
  * mmgate-timeout: 120
  *
@@ -66,7 +66,7 @@ static void demote_case(const struct mmg_case *c)
 	if (access(DEMOTION, W_OK))
 		mmg_skip("no %s (CONFIG_NUMA and CONFIG_MIGRATION)", DEMOTION);
 	if (find_tiers(&fast, &slow) < 2)
-		mmg_skip("no slower memory tier: machine memory-tiers, and a kernel that reads its HMAT (6.11)");
+		mmg_skip("no slower memory tier: machine memory-tiers, kernel from 6.11 on");
 	mmg_save_setting(DEMOTION);
 	mmg_write_setting(DEMOTION, "0");
 	mglru_require(o.bytes);
@@ -114,13 +114,14 @@ static void demote_case(const struct mmg_case *c)
 	if (bad)
 		mmg_fail("%llu words are not what was written after demotion",
 			 (unsigned long long)bad);
-	mmg_pass("to node %d went %zu hot and %zu cold pages of %zu each, %zu to swap; all words are there",
+	mmg_pass("to node %d went %zu hot and %zu cold pages of %zu each, %zu to swap; all whole",
 		 slow, hot, cold, half, swapped);
 }
 
 static const struct mmg_case cases[] = {
 	{ .name = "anon-4k", .fn = demote_case, .arg = &(const struct params){ } },
-	{ .name = "host-anon-4k", .fn = demote_case, .arg = &(const struct params){ .host = true } },
+	{ .name = "host-anon-4k", .fn = demote_case,
+	  .arg = &(const struct params){ .host = true } },
 };
 
 static const struct mmg_test test = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mmgate-about: a VM's group is moved out of, frozen, swapped out, removed: do counts and order hold?
+ * mmgate-about: a VM's group is moved out of, frozen, removed: do counts and order hold?
  * mmgate-guards: bd74fdaea146 mm: multi-gen LRU: support page table walks
  * mmgate-guards: ec55ef9c9e2d mm: multi-gen LRU: groundwork
  * mmgate-machines: default
@@ -162,7 +162,7 @@ static void moved_case(const struct mmg_case *c)
 	mmg_metric("behind_hot_evicted", hot);
 	mmg_metric("behind_cold_evicted", cold);
 	if (hot > cold + cold / 4 + BATCH)
-		mmg_fail("what stayed behind is evicted upside down: hot %llu and cold %llu of %zu each",
+		mmg_fail("what stayed behind goes upside down: hot %llu, cold %llu of %zu each",
 			 (unsigned long long)hot, (unsigned long long)cold, t.units / 2);
 	/* what comes back from swap is charged to whom it was charged before: give it up */
 	tenant_drop(&t);
@@ -172,21 +172,21 @@ static void moved_case(const struct mmg_case *c)
 	group_read(&other, false);
 	moved = group_total(&other, LRU_GEN_ANON);
 	if (moved + t.units / 8 < t.units)
-		mmg_broken("%llu of %zu pages are charged to the new group after it was written anew",
+		mmg_broken("%llu of %zu pages, written anew, are charged to the new group",
 			   (unsigned long long)moved, t.units);
 	heat(&t, &other);
 	take(&t, &other.cg, "in the new group", &new_hot, &new_cold);
 	judge_order("in the new group", &t, new_hot, new_cold);
 	mmg_metric("hot_evicted", new_hot);
 	mmg_metric("cold_evicted", new_cold);
-	mmg_pass("moved: in the new group hot %llu and cold %llu of %zu each evicted; what stayed behind: hot %llu and cold %llu",
+	mmg_pass("in the new group hot %llu, cold %llu of %zu gone; of what stayed %llu and %llu",
 		 (unsigned long long)new_hot, (unsigned long long)new_cold, t.units / 2,
 		 (unsigned long long)hot, (unsigned long long)cold);
 }
 
 /* --- frozen -------------------------------------------------------------------------- */
 
-static void freeze(const struct memcg *cg, bool on)
+static void set_frozen(const struct memcg *cg, bool on)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 	int looks;
@@ -210,14 +210,14 @@ static void frozen_case(const struct mmg_case *c)
 	if (!memcg_has(&t.group.cg, "cgroup.freeze"))
 		mmg_skip("this kernel has no cgroup.freeze (5.2)");
 	heat(&t, &t.group);
-	freeze(&t.group.cg, true);
+	set_frozen(&t.group.cg, true);
 	mmg_doing("reclaiming from a frozen VM");
 	asked = t.units / 2 * 7 / 8;
 	taken = tenant_stolen(&t);
 	err = memcg_reclaim(&t.group.cg, asked * page(), NULL);
 	taken = tenant_stolen(&t) - taken;
 	check_counts(&t.group, "frozen");
-	freeze(&t.group.cg, false);
+	set_frozen(&t.group.cg, false);
 	hot = tenant_absent_hot(&t);
 	cold = tenant_absent_cold(&t);
 	mmg_metric("hot_evicted", hot);
@@ -267,7 +267,7 @@ static void swapped_case(const struct mmg_case *c)
 	judge_order("once back", &t, hot, cold);
 	mmg_metric("hot_evicted", hot);
 	mmg_metric("cold_evicted", cold);
-	mmg_pass("%llu pages out and back, %llu refaults; then hot %llu and cold %llu of %zu each evicted",
+	mmg_pass("%llu pages out and back, %llu refaults; then hot %llu, cold %llu of %zu gone",
 		 (unsigned long long)gone, (unsigned long long)refaults, (unsigned long long)hot,
 		 (unsigned long long)cold, t.units / 2);
 }
@@ -299,11 +299,11 @@ static void removed_case(const struct mmg_case *c)
 	mmg_metric("hot_evicted", hot);
 	mmg_metric("cold_evicted", cold);
 	check_words(&t, "reclaimed from above and read again");
-	mmg_pass("removed: reclaim from above took hot %llu and cold %llu of %zu each, all words are there",
+	mmg_pass("reclaim from above took hot %llu and cold %llu of %zu each; all whole",
 		 (unsigned long long)hot, (unsigned long long)cold, t.units / 2);
 }
 
-/* --- rmdir against ageing ---------------------------------------------------------------------- */
+/* --- rmdir against ageing ----------------------------------------------------------- */
 
 /* Number of the group in @text, -1 where it is not listed */
 static long long id_in(const char *text, const char *path)
@@ -332,9 +332,9 @@ static int still_listed(const char *prefix)
 }
 
 struct race {
-	volatile unsigned long round;	/* which group is there now */
-	volatile unsigned long met;	/* commands that were taken */
-	volatile int stop;
+	unsigned long round;	/* which group is there now */
+	unsigned long met;	/* commands that were taken */
+	int stop;
 };
 
 /* Age and reclaim whatever group of the race is there, until told to stop */
@@ -347,7 +347,7 @@ static void race_against(struct race *race, const char *prefix)
 	int seq, fd;
 	ssize_t n;
 
-	while (!race->stop) {
+	while (!__atomic_load_n(&race->stop, __ATOMIC_RELAXED)) {
 		fd = open(LRU_GEN_DIR "lru_gen", O_RDONLY | O_CLOEXEC);
 		n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 		if (fd >= 0)
@@ -360,9 +360,11 @@ static void race_against(struct race *race, const char *prefix)
 			continue;
 		/* a new group is at 3, and each command that is taken goes on by one */
 		for (seq = 3; seq < 8; seq++)
-			race->met += !lru_gen_age(id, 0, seq, 200, true);
+			__atomic_fetch_add(&race->met, !lru_gen_age(id, 0, seq, 200, true),
+					   __ATOMIC_RELAXED);
 		lru_gen_evict(id, 0, 4, 200, RACE_PAGES);
-		snprintf(path, sizeof(path), "%.200s%s.%lu", MEMCG_ROOT, prefix, race->round);
+		snprintf(path, sizeof(path), "%.200s%s.%lu", MEMCG_ROOT, prefix,
+			 __atomic_load_n(&race->round, __ATOMIC_RELAXED));
 		snprintf(cg.dir, sizeof(cg.dir), "%.250s", path);
 		memcg_reclaim(&cg, RACE_PAGES / 2 * page(), NULL);
 	}
@@ -396,7 +398,7 @@ static void race_case(const struct mmg_case *c)
 		char procs[300];
 
 		mmg_doing("group %d of %d", round + 1, ROUNDS);
-		race->round = round;
+		__atomic_store_n(&race->round, round, __ATOMIC_RELAXED);
 		snprintf(dir, sizeof(dir), "%s%s.%d", MEMCG_ROOT, prefix, round);
 		if (mkdir(dir, 0755))
 			mmg_broken("mkdir %s: %s", dir, strerror(errno));
@@ -419,7 +421,7 @@ static void race_case(const struct mmg_case *c)
 		munmap(mem, bytes);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	race->stop = 1;
+	__atomic_store_n(&race->stop, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < 5000 && !kill(ager, 0); i++) {
 		if (waitpid(ager, NULL, WNOHANG) == ager)
 			break;

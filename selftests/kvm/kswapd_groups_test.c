@@ -148,7 +148,7 @@ static void even_case(const struct mmg_case *c)
 	mmg_metric("most", crowd.lost[most]);
 	mmg_metric("mean", mean);
 	if (crowd.lost[least] * 2 < mean)
-		mmg_fail("of %d idle groups one lost %llu pages, another %llu, on average %llu: kswapd does not go on to the next",
+		mmg_fail("of %d idle groups one lost %llu pages, another %llu, on average %llu",
 			 nr, (unsigned long long)crowd.lost[least],
 			 (unsigned long long)crowd.lost[most], (unsigned long long)mean);
 	mmg_pass("%d idle groups lost %llu to %llu pages, on average %llu", nr,
@@ -212,13 +212,13 @@ static void protect_case(const struct mmg_case *c)
 	mmg_metric("outsider_lost", crowd.lost[2]);
 	/* low is a delay in shrink_one(): the second time round it is broken, and says so */
 	if (crowd.lost[0] && (!low || !events || crowd.lost[0] * 2 > others + 2 * TURN))
-		mmg_fail("kswapd took %llu pages of a VM within its %s, %llu of the others (low events %llu)",
+		mmg_fail("kswapd took %llu pages within %s, %llu of the others (low events %llu)",
 			 (unsigned long long)crowd.lost[0], file, (unsigned long long)others,
 			 (unsigned long long)events);
 	if (crowd.lost[1] * 8 < others || crowd.lost[2] * 8 < others)
 		mmg_fail("of two VMs without protection one lost %llu pages, the other %llu",
 			 (unsigned long long)crowd.lost[1], (unsigned long long)crowd.lost[2]);
-	mmg_pass("%s against kswapd: %llu pages (low events %llu), of its sibling %llu, of another VM %llu",
+	mmg_pass("%s against kswapd: lost %llu (low events %llu), sibling %llu, outsider %llu",
 		 file, (unsigned long long)crowd.lost[0], (unsigned long long)events,
 		 (unsigned long long)crowd.lost[1], (unsigned long long)crowd.lost[2]);
 }
@@ -246,13 +246,13 @@ static void shared_min_case(const struct mmg_case *c)
 		mmg_metric(i ? "second_lost" : "first_lost", crowd.lost[i]);
 		/* a CPU's stock of charges, and one batch of eviction */
 		if (crowd.lost[i] > units / 2 + BATCH * (2 + sysconf(_SC_NPROCESSORS_ONLN)))
-			mmg_fail("kswapd took %llu of %zu pages, half of them are in the VM's share of memory.min",
+			mmg_fail("kswapd took %llu of %zu pages, its share of memory.min is half",
 				 (unsigned long long)crowd.lost[i], units);
 	}
 	if (crowd.lost[0] + crowd.lost[1] < units / 4)
-		mmg_fail("kswapd took %llu pages beyond the VMs' share of memory.min, %zu were to be had",
+		mmg_fail("kswapd took %llu pages beyond memory.min, %zu were to be had",
 			 (unsigned long long)(crowd.lost[0] + crowd.lost[1]), units);
-	mmg_pass("two VMs that share a memory.min of half lost %llu and %llu of %zu pages, another one %llu",
+	mmg_pass("two VMs that share memory.min lost %llu and %llu of %zu pages, outsider %llu",
 		 (unsigned long long)crowd.lost[0], (unsigned long long)crowd.lost[1], units,
 		 (unsigned long long)crowd.lost[2]);
 }
@@ -285,10 +285,10 @@ static void own_reclaim_case(const struct mmg_case *c)
 	mmg_metric("asked", asked);
 	mmg_metric("gone", gone);
 	if (err || gone + BATCH < asked || gone > asked + 4 * BATCH)
-		mmg_fail("memory.reclaim of a group that memory.min protects from others: %s, %llu pages gone of %llu asked for",
+		mmg_fail("own reclaim within memory.min: %s, %llu pages gone of %llu asked for",
 			 err ? strerror(-err) : "0", (unsigned long long)gone,
 			 (unsigned long long)asked);
-	mmg_pass("memory.min held against kswapd (0 pages), not against the group's own reclaim: %llu of %llu asked for",
+	mmg_pass("memory.min held against kswapd, own reclaim took %llu of %llu asked for",
 		 (unsigned long long)gone, (unsigned long long)asked);
 }
 

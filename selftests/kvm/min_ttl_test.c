@@ -159,7 +159,7 @@ static void ttl_case(const struct mmg_case *c)
 	if (!turns)
 		mmg_broken("kswapd was not woken in %d steps", step);
 	if (p->dies == VICTIM && (!dead || kills != 1))
-		mmg_fail("min_ttl_ms %s: %llu OOM kills in %llu turns of kswapd, %llu pages of younger groups evicted",
+		mmg_fail("min_ttl_ms %s: %llu OOM kills in %llu turns of kswapd, %llu pages gone",
 			 p->ttl, (unsigned long long)kills, (unsigned long long)turns,
 			 (unsigned long long)(stolen[0] + stolen[1]));
 	if (p->dies == NOBODY && (dead || kills))
@@ -170,7 +170,7 @@ static void ttl_case(const struct mmg_case *c)
 		mmg_fail("kswapd evicted %llu pages in %llu turns, %llu were to be had",
 			 (unsigned long long)(stolen[0] + stolen[1]), (unsigned long long)turns,
 			 (unsigned long long)p->enough);
-	mmg_pass("min_ttl_ms %s: %llu OOM kills, %llu and %llu pages evicted in %llu turns of kswapd",
+	mmg_pass("min_ttl_ms %s: %llu OOM kills, %llu and %llu pages gone in %llu turns of kswapd",
 		 p->ttl, (unsigned long long)kills, (unsigned long long)stolen[0],
 		 (unsigned long long)stolen[1], (unsigned long long)turns);
 }

@@ -307,13 +307,13 @@ static void order_case(const struct mmg_case *c)
 		mmg_fail("asked for %zu pages: hot %zu and cold %zu of %zu each evicted",
 			 run.cold * 7 / 8, run.hot_gone, run.cold_gone, run.cold);
 	if (!(run.auc >= AUC_GOOD))
-		mmg_fail("%s to the %s: AUC %.3f, hot %zu and cold %zu of %zu each evicted, control %.3f",
+		mmg_fail("%s to the %s: AUC %.3f, hot %zu, cold %zu of %zu each gone, control %.3f",
 			 run.auc < BLIND_HIGH ? "blind" : "misordered", who, run.auc,
 			 run.hot_gone, run.cold_gone, run.cold, control.auc);
 	if (p->kind == KIND_LOOK && run.kept * 4 > run.hot)
 		mmg_fail("neighbours not seen: %llu young pages isolated one by one, %zu touched",
 			 (unsigned long long)run.kept, run.hot);
-	mmg_pass("%s's order kept: AUC %.3f, hot %zu and cold %zu of %zu each evicted, %llu kept; control %.3f",
+	mmg_pass("%s's order: AUC %.3f, hot %zu, cold %zu of %zu gone, %llu kept, control %.3f",
 		 who, run.auc, run.hot_gone, run.cold_gone, run.cold,
 		 (unsigned long long)run.kept, control.auc);
 }

@@ -103,7 +103,7 @@ static void write_pages(const struct region *r)
 	}
 }
 
-static void tiers_experiment(struct tiers *t, enum backing backing, bool armed)
+static void tiers_experiment(struct tiers *t, enum backing made_of, bool armed)
 {
 	size_t bytes = mmg_opts.mem_bytes / 4, step, i;
 	struct order o;
@@ -111,12 +111,12 @@ static void tiers_experiment(struct tiers *t, enum backing backing, bool armed)
 
 	memset(t, 0, sizeof(*t));
 	group_create(&t->group, NULL, armed ? "tiers" : "control");
-	if (backing == BACK_SHMEM)
+	if (made_of == BACK_SHMEM)
 		make_memfd(&t->r, bytes);
 	else
-		region_create(&t->r, backing, bytes, 0);
+		region_create(&t->r, made_of, bytes, 0);
 	group_enter(&t->group);
-	if (backing == BACK_SHMEM)
+	if (made_of == BACK_SHMEM)
 		write_pages(&t->r);
 	else if (posix_fadvise(t->r.fd, 0, 0, POSIX_FADV_RANDOM))
 		mmg_broken("posix_fadvise: %s", strerror(errno));
@@ -167,12 +167,12 @@ static void tiers_experiment(struct tiers *t, enum backing backing, bool armed)
 
 static void tiers_case(const struct mmg_case *c)
 {
-	enum backing backing = c->arg ? BACK_FILE : BACK_SHMEM;
+	enum backing kind = c->arg ? BACK_FILE : BACK_SHMEM;
 	static struct tiers t, control;
 
 	mglru_require(mmg_opts.mem_bytes / 4);
-	tiers_experiment(&t, backing, true);
-	tiers_experiment(&control, backing, false);
+	tiers_experiment(&t, kind, true);
+	tiers_experiment(&control, kind, false);
 	mmg_metric("auc", t.auc);
 	mmg_metric("hot_evicted", t.hot_gone);
 	mmg_metric("cold_evicted", t.cold_gone);
@@ -184,9 +184,9 @@ static void tiers_case(const struct mmg_case *c)
 		mmg_fail("asked for %zu pages: %zu read once and %zu read %d times were evicted",
 			 t.half * 7 / 8, t.cold_gone, t.hot_gone, READS + 1);
 	if (!(t.auc >= AUC_GOOD))
-		mmg_fail("pages read %d times are not protected: AUC %.3f, %zu of them and %zu read once of %zu each evicted",
-			 READS + 1, t.auc, t.hot_gone, t.cold_gone, t.half);
-	mmg_pass("AUC %.3f: %zu pages read %d times and %zu read once of %zu each evicted, control %.3f",
+		mmg_fail("not protected: AUC %.3f, %zu read %d times, %zu read once of %zu gone",
+			 t.auc, t.hot_gone, READS + 1, t.cold_gone, t.half);
+	mmg_pass("AUC %.3f: %zu pages read %d times, %zu read once of %zu each gone, control %.3f",
 		 t.auc, t.hot_gone, READS + 1, t.cold_gone, t.half, control.auc);
 }
 
@@ -249,7 +249,7 @@ static void refault_case(const struct mmg_case *c)
 		mmg_fail("%llu refaults were counted, %zu pages came back",
 			 (unsigned long long)refaults, back);
 	if (back_gone * 20 > back)
-		mmg_fail("of %zu pages that had just come back %zu were evicted again, of %zu idle ones %zu",
+		mmg_fail("of %zu pages just come back %zu were evicted again, of %zu idle %zu",
 			 back, back_gone, idle, idle_gone);
 	if ((back_gone + idle_gone) * 4 < s.r.units)
 		mmg_fail("asked for a third of %zu pages: %zu were evicted", s.r.units,
@@ -300,8 +300,8 @@ static void kinds_case(const struct mmg_case *c)
 	mmg_metric("file_taken", files);
 	mmg_metric("file_refaults", refaults);
 	if ((anon + files) * 4 < asked * 3)
-		mmg_fail("asked for %zu pages: %zu anonymous and %zu of page cache went", asked, anon,
-			 files);
+		mmg_fail("asked for %zu pages: %zu anonymous, %zu of page cache went", asked,
+			 anon, files);
 	if (!thrash && anon * 10 > files)
 		mmg_fail("at swappiness 60 %zu anonymous pages went and %zu of idle page cache",
 			 anon, files);
@@ -309,9 +309,9 @@ static void kinds_case(const struct mmg_case *c)
 		mmg_broken("%llu refaults of page cache: it does not thrash",
 			   (unsigned long long)refaults);
 	if (thrash && anon * 2 < files)
-		mmg_fail("page cache had %llu refaults, yet %zu of its pages went and %zu anonymous ones that had none",
+		mmg_fail("page cache had %llu refaults, yet %zu of it went, anonymous %zu",
 			 (unsigned long long)refaults, files, anon);
-	mmg_pass("at swappiness 60, after %llu refaults of page cache, %zu anonymous pages and %zu of page cache went",
+	mmg_pass("after %llu refaults of page cache %zu anonymous pages and %zu of cache went",
 		 (unsigned long long)refaults, anon, files);
 }
 

@@ -225,7 +225,7 @@ static void written_back_case(const struct mmg_case *c)
 		 ROUNDS);
 }
 
-static volatile int stop;
+static int stop;
 static unsigned long toggles;
 
 static void *toggle(void *arg)
@@ -233,7 +233,7 @@ static void *toggle(void *arg)
 	const struct timespec nap = { .tv_nsec = 2000000 };
 
 	(void)arg;
-	while (!stop) {
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		mmg_try_write(ENABLED, toggles++ % 2 ? "Y" : "N");
 		if (!access(SHRINKER, W_OK))
 			mmg_try_write(SHRINKER, toggles % 3 ? "Y" : "N");
@@ -261,7 +261,7 @@ static void toggled_case(const struct mmg_case *c)
 		stored += in_zswap(&s);
 		check(&s, KEY + round, "zswap turned off and on,");
 	}
-	stop = 1;
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	pthread_join(t, NULL);
 	mmg_metric("toggles", toggles);
 	mmg_metric("stored", stored);

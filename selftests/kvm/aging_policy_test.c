@@ -26,6 +26,7 @@
  */
 #include "scenario.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,6 +55,9 @@ static void set_up(struct scenario *s, const struct params *p, const char *name,
 		guest_require();
 	mglru_require(bytes);
 	scenario_create(s, &o);
+	/* readahead makes large folios of a file, up to what a huge entry maps */
+	if (p->backing == BACK_FILE && posix_fadvise(s->r.fd, 0, 0, POSIX_FADV_RANDOM))
+		mmg_broken("posix_fadvise: %s", strerror(errno));
 }
 
 /* "+" by hand: swappiness as text.  Returns 0 or -errno. */

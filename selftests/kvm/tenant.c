@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { START, TOUCH, TOUCH_HOT, ABSENT, ABSENT_HOT, FILL, CHECK, DROP };
 
@@ -91,6 +92,9 @@ void tenant_start(struct tenant *t, const struct memcg *parent, const char *name
 	group_create(&t->group, parent, name);
 	worker_start(&t->w, tenant_work, t);
 	t->units = worker_call(&t->w, START, bytes);
+	if (t->units != bytes / sysconf(_SC_PAGESIZE))
+		mmg_broken("%s has %zu pages of the %zu bytes asked for", t->group.cg.dir, t->units,
+			   bytes);
 }
 
 void tenant_touch(struct tenant *t, size_t from, size_t n)

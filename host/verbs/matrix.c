@@ -105,7 +105,7 @@ static json_t *answer_load(const struct kernel_entry *e, const char *machine, co
 	return NULL;
 }
 
-/* What a later run may take over: a boot that went to its end, and no experiment that did not work */
+/* What a later run may take over: a boot that went to its end without a splat, and no experiment that did not work */
 static bool worth_keeping(json_t *boots, json_t *cases)
 {
 	json_t *o;
@@ -114,7 +114,9 @@ static bool worth_keeping(json_t *boots, json_t *cases)
 	json_array_foreach(boots, i, o) {
 		const char *state = obj_str(o, "state");
 
-		if (strcmp(state, "goodbye") && strcmp(state, "panic") && strcmp(state, "hang"))
+		/* a splat that comes once in many boots would stay for good */
+		if ((strcmp(state, "goodbye") && strcmp(state, "panic") && strcmp(state, "hang")) ||
+		    json_array_size(json_object_get(o, "splats")))
 			return false;
 	}
 	json_array_foreach(cases, i, o)

@@ -6,7 +6,8 @@ setup() {
 	root=$BATS_TEST_TMPDIR/checkout
 	mmgate=$BATS_TEST_DIRNAME/../build/mmgate
 	tree=$BATS_TEST_TMPDIR/linux
-	mkdir -p "$root/configs/mutants" "$root/selftests" "$tree/mm"
+	mkdir -p "$root/configs/mutants" "$root/selftests/kvm" "$tree/mm"
+	printf "/*\n * mmgate-about: a\n */\n" >"$root/selftests/kvm/aging_test.c"
 	export MMGATE_ROOT=$root XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
 	printf 'VERSION = 6\nPATCHLEVEL = 18\nSUBLEVEL = 3\n' >"$tree/Makefile"
 	: >"$tree/mm/Kconfig"
@@ -65,5 +66,5 @@ mutant() {
 	unset MMGATE_ROOT
 	run "$mmgate" mutants -n --tree "$tree"
 	[[ "$output" != *"unknown"* ]]
-	[[ "$output" == *"80 do not"* ]]
+	[[ "$output" == *"mutants fit $tree, "*" do not"* ]]
 }

@@ -52,7 +52,7 @@ static const struct arch archs[] = {
 		.elf = EM_RISCV,
 		.qemu = "qemu-system-riscv64", .machine = "virt",
 		.cpu = "rv64,h=true", .tcg = ",thread=multi",
-		.console = "console=ttyS0 earlycon=sbi",
+		.console = "console=ttyS0 earlycon",
 		.kvm = { "kvm" },
 		.images = { "arch/riscv/boot/Image", "arch/riscv/boot/Image.gz" },
 		.cross = { "riscv64-linux-gnu-", "riscv64-suse-linux-" },

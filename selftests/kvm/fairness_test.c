@@ -105,7 +105,9 @@ static void set_up(struct pair *pair, const struct params *p)
 	u64 listed;
 
 	guest_require();
-	mglru_require(side_bytes(p) * 2);
+	mglru_require_any(side_bytes(p) * 2);
+	if (mglru_promise() == PROMISE_EVICTION && p->hot != HOT_NONE)
+		mmg_skip("eviction only: which side is hot is seen by page-table walks; kvm/eviction_order asks it there");
 	plain.backing = p->backing;
 	/* forked before there is a VM: its mm must have no MMU notifier */
 	worker_start(&pair->proc, plain_fn, &plain);

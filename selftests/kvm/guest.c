@@ -26,7 +26,10 @@ static inline void guest_flush_tlb(void)
 	asm volatile("mov %%cr3, %0; mov %0, %%cr3" : "=r"(cr3) : : "memory");
 #elif defined(__aarch64__)
 	asm volatile("dsb ishst; tlbi vmalle1; dsb ish; isb" : : : "memory");
+#elif defined(__riscv)
+	asm volatile("sfence.vma" : : : "memory");
 #endif
+	/* powerpc: real mode has no entries of the guest's own, and ours flushes where a vCPU moves */
 }
 
 static void guest_check(struct vm_job *job, u64 unit)

@@ -133,13 +133,13 @@ static void order_case(const struct mmg_case *c)
 
 	(void)c;
 	guest_require();
-	mglru_require(mmg_opts.mem_bytes);
+	mglru_require_any(mmg_opts.mem_bytes);
 	pressure_start(&pressure, region_node());
 	experiment(&run, &pressure, true, &took);
 	order_run_report(&run);
 	require_kswapd(&run, &took, &pressure);
 	experiment(&control, &pressure, false, &unused);
-	order_require_blind(&control, "with the walk off");
+	order_require_blind(&control, order_control());
 	resolved = (run.auc - run.same_step / 2) / (1 - run.same_step);
 	mmg_metric("auc_resolved", resolved);
 	order_judge(&run, resolved, &control);

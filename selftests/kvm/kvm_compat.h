@@ -7,8 +7,11 @@
 #define MMGATE_KVM_COMPAT_H
 
 #include "kvm_util.h"
+/* our own for powerpc is one file */
+#if __has_include("processor.h")
 #include "processor.h"
 #include "ucall_common.h"
+#endif
 
 /* Up to 6.6 the first argument of __vm_create_with_vcpus() is a mode, later a shape */
 #ifndef VM_SHAPE_DEFAULT

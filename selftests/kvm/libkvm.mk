@@ -22,6 +22,15 @@ KVM_ARCH := $(firstword $(notdir $(wildcard $(addprefix $(KVM_DIR)/lib/,$(if \
 	$(filter x86,$(ARCH)),x86 x86_64,$(if $(filter arm64,$(ARCH)),arm64 aarch64,$(if \
 	$(filter s390,$(ARCH)),s390 s390x,$(ARCH))))))))
 
+# Where the library knows nothing of the architecture, the few functions that the tests use
+# are our own, on the KVM headers of the compiler.
+OWN_KVM := $(if $(KVM_ARCH),,$(wildcard $(ARCH)/kvm_util.c))
+ifeq ($(KVM_ARCH)$(OWN_KVM),)
+ifneq ($(filter all run_tests install,$(or $(MAKECMDGOALS),all)),)
+$(error the KVM selftest library of $(KSRC) knows no architecture $(ARCH))
+endif
+endif
+
 # Not in the library: they need headers of other selftests (see access tracking below)
 KVM_SKIP := memstress perf_test_util userfaultfd_util lru_gen_util hyperv
 
@@ -31,6 +40,9 @@ KVM_ARCH_SRC := $(filter-out $(addsuffix .c,$(KVM_SKIP)),$(notdir $(wildcard \
 KVM_OUT := $(OUTPUT)/kvm/.libkvm
 KVM_OBJS := $(patsubst %.c,$(KVM_OUT)/%.o,$(KVM_C)) \
 	$(addprefix $(KVM_OUT)/arch/,$(addsuffix .o,$(basename $(KVM_ARCH_SRC))))
+ifneq ($(OWN_KVM),)
+KVM_OBJS := $(KVM_OUT)/own/kvm_util.o
+endif
 LIBKVM := $(KVM_OUT)/libkvm.a
 # What the tests share: all sources of this directory that are no test
 VM_O := $(addprefix $(KVM_OUT)/,$(patsubst %.c,%.o,$(filter-out %_test.c,$(wildcard *.c))))
@@ -42,6 +54,9 @@ KVM_INCLUDES := -I$(KVM_DIR)/include -I$(KVM_DIR)/include/$(KVM_ARCH) \
 KVM_CFLAGS := -D__EXPORTED_HEADERS__ -D__user= '-D__packed=__attribute__((packed))' -DCONFIG_64BIT -U_FORTIFY_SOURCE \
 	-fno-builtin-memcmp -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-strnlen \
 	-fno-stack-protector -fno-PIE -fno-strict-aliasing $(KVM_INCLUDES)
+ifneq ($(OWN_KVM),)
+KVM_CFLAGS := -fno-stack-protector -fno-PIE -fno-strict-aliasing -I$(ARCH)
+endif
 # tools/include defines words as glibc's headers do, and not quite alike
 KVM_LIB_CFLAGS = -std=gnu11 -O2 -g -w -D_GNU_SOURCE= $(KVM_CFLAGS)
 
@@ -102,6 +117,11 @@ $(KVM_OUT)/arch/%.o: $(KVM_DIR)/lib/$(KVM_ARCH)/%.S $(STAMP)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(KVM_LIB_CFLAGS) -I$(<D) -c $< -o $@
 
+$(KVM_OUT)/own/%.o: $(ARCH)/%.c $(wildcard $(ARCH)/*.h) $(STAMP)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LIB_CFLAGS) $(KVM_CFLAGS) -c $< -o $@
+
 $(LIBKVM): $(KVM_OBJS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@
@@ -116,7 +136,7 @@ $(VM_O): $(KVM_OUT)/%.o: %.c $(STAMP)
 -include $(VM_O:.o=.d)
 
 $(TEST_BINS): $(VM_O) $(LIBKVM)
-TEST_DEPS += $(VM_O) $(KVM_OUT)/string_override.o $(LIBKVM)
+TEST_DEPS += $(VM_O) $(if $(OWN_KVM),,$(KVM_OUT)/string_override.o) $(LIBKVM)
 TEST_LDFLAGS += $(if $(findstring clang,$(CC)),,-no-pie)
 
 # Upstream's own test of access tracking, as a function for ours to call.  Where this
@@ -129,7 +149,13 @@ UPSTREAM_C := $(UPSTREAM) $(KVM_DIR)/lib/memstress.c $(KVM_DIR)/lib/lru_gen_util
 	$(wildcard $(KSRC)/tools/testing/selftests/cgroup/lib/cgroup_util.c)
 UPSTREAM_CFLAGS = -Dmain=upstream_main -I$(KSRC)/tools/testing/selftests/cgroup/lib/include
 
-ifneq ($(wildcard $(KVM_DIR)/lib/lru_gen_util.c),)
+ifneq ($(OWN_KVM),)
+$(UPSTREAM_O): libkvm.mk $(STAMP)
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' 'const char *upstream_why_not = "the kernel has no KVM selftest library for' \
+		' $(ARCH)"; int upstream_main(void) { return 4; }' | tr -d '\n' > $(@D)/why_not.c
+	$(Q)$(CC) -c $(@D)/why_not.c -o $@
+else ifneq ($(wildcard $(KVM_DIR)/lib/lru_gen_util.c),)
 $(UPSTREAM_O): $(UPSTREAM_C) libkvm.mk $(STAMP)
 	$(call say,CC,$@)
 	$(Q)rm -rf $(@D) && mkdir -p $(@D)

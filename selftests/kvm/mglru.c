@@ -58,7 +58,27 @@ static void set_if_there(const char *path, const char *value)
 		mmg_write_setting(path, "%s", value);
 }
 
+static enum mglru_promise promise;
+
+enum mglru_promise mglru_promise(void)
+{
+	return promise;
+}
+
+const char *mglru_promise_name(void)
+{
+	return promise == PROMISE_WALK ? "walk" : "eviction only";
+}
+
 void mglru_require(u64 swap)
+{
+	mglru_require_any(swap);
+	if (promise != PROMISE_WALK)
+		mmg_skip("eviction only: lru_gen/enabled reads 0x%x after 0x7 was written, so no page-table walks",
+			 lru_gen_enabled());
+}
+
+void mglru_require_any(u64 swap)
 {
 	int bits = lru_gen_enabled();
 	char *thp;
@@ -74,9 +94,7 @@ void mglru_require(u64 swap)
 	bits = lru_gen_enabled();
 	if (!(bits & LRU_GEN_CORE_BIT))
 		mmg_broken("lru_gen/enabled reads 0x%x after 0x7 was written", bits);
-	if (!(bits & LRU_GEN_WALK_BIT))
-		mmg_skip("no page-table walks: lru_gen/enabled reads 0x%x after 0x7 was written",
-			 bits);
+	promise = bits & LRU_GEN_WALK_BIT ? PROMISE_WALK : PROMISE_EVICTION;
 	if (swap)
 		swap_require(swap);
 	stop_damon();

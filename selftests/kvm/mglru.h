@@ -18,6 +18,20 @@ extern const char *const mglru_settings[];
  */
 void mglru_require(u64 swap);
 
+/*
+ * What the kernel promises of touches on this machine: that ageing sees them (it walks page
+ * tables), or that only reclaim does, page by page.  mglru_require_any() probes it: where there
+ * are no walks lru_gen/enabled takes no 0x2 (mm/vmscan.c, lru_gen_enabled_store() and
+ * enabled_show()).
+ */
+enum mglru_promise { PROMISE_WALK, PROMISE_EVICTION };
+
+/* mglru_require() for experiments that can be made under either promise */
+void mglru_require_any(u64 swap);
+enum mglru_promise mglru_promise(void);
+/* "walk" or "eviction only" */
+const char *mglru_promise_name(void);
+
 /* Turn the page-table walk of MGLRU on or off (lru_gen/enabled 0x2) */
 void mglru_set_walk(bool on);
 

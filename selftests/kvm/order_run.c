@@ -6,6 +6,8 @@
 #include "orderstat.h"
 
 #define ROUNDS		2	/* of touches, with two ages */
+#define PRIME_SHARE	16	/* of the units leave first where only eviction asks */
+#define PRIME_TRIES	4
 #define SOMERS_GOOD	0.98
 #define BLIND_LOW	0.4
 #define BLIND_HIGH	0.6
@@ -25,7 +27,8 @@ void order_run_create(struct order_run *run, const struct scenario_opts *o, unsi
 	n = run->s.r.units;
 	run->age = calloc(n, sizeof(*run->age));
 	run->rank = calloc(n, sizeof(*run->rank));
-	if (!run->age || !run->rank)
+	run->out = calloc(n, sizeof(*run->out));
+	if (!run->age || !run->rank || !run->out)
 		mmg_broken("no memory for the labels of %zu units", n);
 	label_stratified(run->age, run->s.all, n, ages, mmg_opts.seed + walk);
 }
@@ -38,7 +41,7 @@ static u32 *younger_than(const struct order_run *run, unsigned int age, size_t *
 
 	*n = 0;
 	for (i = 0; list && i < run->s.r.units; i++) {
-		if (run->age[i] < age)
+		if (!run->out[i] && run->age[i] < age)
 			list[(*n)++] = i;
 	}
 	return list;
@@ -61,6 +64,34 @@ static void say_generations(struct order_run *run, const char *when)
 }
 
 /*
+ * folio_check_references() finds every unit young as long as the bit is there that its fault
+ * left, and clears it: nothing is taken before all that is older was looked at and cleared.
+ */
+static void prime(struct order_run *run)
+{
+	struct region *r = &run->s.r;
+	size_t few = r->units / PRIME_SHARE ? r->units / PRIME_SHARE : 1, left = 0, i, n;
+	unsigned int tries;
+	u32 *list;
+
+	mmg_doing("clearing what faults left young");
+	for (tries = 0; tries < PRIME_TRIES && left < few; tries++) {
+		memcg_reclaim(&run->s.group.cg, (few - left) * r->unit * r->page_size, NULL);
+		left = r->units - region_read(r);
+	}
+	mmg_metric(run->walk ? "primed" : "control_primed", left);
+	if (left < few || left > r->units / 2)
+		mmg_broken("%zu of %zu units left when %zu were asked for", left, r->units, few);
+	for (i = 0; i < r->units; i++)
+		run->out[i] = !r->present[i];
+	if (!run->walk)
+		return;
+	list = younger_than(run, 1, &n);
+	scenario_touch(&run->s, list, n, false);
+	free(list);
+}
+
+/*
  * With two ages the hot half is touched in both of two rounds.  With more, the last round
  * is not followed by an aging: only four generations are kept, the youngest stays empty,
  * and folding would mix the two oldest ages.
@@ -71,6 +102,13 @@ void order_run_age(struct order_run *run)
 	size_t n;
 	u32 *list;
 
+	if (mglru_promise() == PROMISE_EVICTION) {
+		if (ages > 2)
+			mmg_skip("eviction only: an order of %u ages is what page-table walks make",
+				 ages);
+		prime(run);
+		return;
+	}
 	mmg_doing("aging");
 	/* after the fault-in: switching while the group is busy trips kernels up to 6.12 */
 	mglru_set_walk(run->walk);
@@ -92,12 +130,15 @@ void order_run_age(struct order_run *run)
 size_t order_run_look(struct order_run *run, unsigned int step)
 {
 	struct region *r = &run->s.r;
-	size_t i, left;
+	size_t i, left = 0;
 
 	run->steps = step;
-	left = r->units - region_read(r);
+	region_read(r);
 	for (i = 0; i < r->units; i++) {
-		if (!r->present[i] && !run->rank[i])
+		if (run->out[i] || r->present[i])
+			continue;
+		left++;
+		if (!run->rank[i])
 			run->rank[i] = step;
 	}
 	return left;
@@ -108,7 +149,7 @@ size_t order_run_cold_left(const struct order_run *run)
 	size_t n = 0, i;
 
 	for (i = 0; i < run->s.r.units; i++)
-		n += run->age[i] && !run->rank[i];
+		n += !run->out[i] && run->age[i] && !run->rank[i];
 	return n;
 }
 
@@ -145,21 +186,31 @@ static void write_order(const struct order_run *run)
 	if (!f)
 		return;
 	fprintf(f, "page\tage\tstep\tnsteps\n");
-	for (i = 0; i < run->s.r.units; i++)
-		fprintf(f, "%zu\t%u\t%u\t%u\n", i, run->age[i], run->rank[i], run->steps);
+	for (i = 0; i < run->s.r.units; i++) {
+		if (!run->out[i])
+			fprintf(f, "%zu\t%u\t%u\t%u\n", i, run->age[i], run->rank[i],
+				run->steps);
+	}
 	fclose(f);
 }
 
 void order_run_measure(struct order_run *run)
 {
-	struct order o = { .n = run->s.r.units, .age = run->age, .rank = run->rank,
-			   .nr_ranks = run->steps + 1 };
+	struct order o = { .age = run->age, .rank = run->rank, .nr_ranks = run->steps + 1 };
 	unsigned int age;
 	size_t i;
 
-	for (i = 0; i < o.n; i++) {
+	for (i = 0; i < run->s.r.units; i++) {
 		if (!run->rank[i])
 			run->rank[i] = o.nr_ranks;
+	}
+	write_order(run);
+	/* from here on the arrays have only those that an order is asked of */
+	for (i = 0; i < run->s.r.units; i++) {
+		if (run->out[i])
+			continue;
+		run->age[o.n] = run->age[i];
+		run->rank[o.n++] = run->rank[i];
 	}
 	run->auc = order_auc(&o);
 	run->somers_d = order_somers_d(&o);
@@ -170,7 +221,6 @@ void order_run_measure(struct order_run *run)
 	run->cold_evicted = 0;
 	for (age = 1; age < ORDER_MAX_AGES; age++)
 		run->cold_evicted += order_evicted(&o, age);
-	write_order(run);
 }
 
 void order_run_destroy(struct order_run *run)
@@ -179,13 +229,17 @@ void order_run_destroy(struct order_run *run)
 	scenario_destroy(&run->s);
 	free(run->age);
 	free(run->rank);
+	free(run->out);
 	run->age = NULL;
 	run->rank = NULL;
-	mglru_set_walk(true);
+	run->out = NULL;
+	if (mglru_promise() == PROMISE_WALK)
+		mglru_set_walk(true);
 }
 
 void order_run_report(const struct order_run *run)
 {
+	mmg_metric("promise_walk", mglru_promise() == PROMISE_WALK);
 	mmg_metric("auc", run->auc);
 	mmg_metric("somers_d", run->somers_d);
 	mmg_metric("hot", run->hot);
@@ -203,6 +257,11 @@ const char *order_run_text(const struct order_run *run, char *text, size_t size)
 		snprintf(text + n, size - n, ", Somers' D %.3f over %u ages", run->somers_d,
 			 run->ages);
 	return text;
+}
+
+const char *order_control(void)
+{
+	return mglru_promise() == PROMISE_WALK ? "with the walk off" : "with nothing touched";
 }
 
 bool order_blind(double auc)
@@ -230,7 +289,7 @@ __noreturn void order_judge(const struct order_run *run, double auc,
 	if ((run->hot_evicted + run->cold_evicted) * 2 < run->cold)
 		mmg_fail("asked for the cold part: %s", text);
 	if (!(auc >= ORDER_AUC_GOOD) || (run->ages > 2 && !(run->somers_d >= SOMERS_GOOD)))
-		mmg_fail("%s to the %s: %s%s", order_blind(run->auc) ? "blind" : "misordered", who,
-			 text, without);
-	mmg_pass("%s's order kept: %s%s", who, text, without);
+		mmg_fail("%s to the %s (%s): %s%s", order_blind(run->auc) ? "blind" : "misordered",
+			 who, mglru_promise_name(), text, without);
+	mmg_pass("%s's order kept (%s): %s%s", who, mglru_promise_name(), text, without);
 }

@@ -17,10 +17,12 @@
 /**
  * struct order_run - one run of the experiment
  * @s:		group, region and who touches it
- * @walk:	with MGLRU's page-table walk; without it the run is the negative control
+ * @walk:	with MGLRU's page-table walk; without it, or, where only eviction asks, without
+ *		touches, the run is the negative control
  * @ages:	number of touch ages
  * @age:	touch age of each unit: 0 is the hottest
  * @rank:	step at which each unit was first seen absent, 0 while it is present
+ * @out:	units that no order is asked of: they left before the touches
  * @steps:	steps of reclaim so far
  * @auc:	see order_auc(); this and what follows is set by order_run_measure()
  * @somers_d:	see order_somers_d()
@@ -36,6 +38,7 @@ struct order_run {
 	unsigned int ages;
 	u8 *age;
 	u16 *rank;
+	u8 *out;
 	unsigned int steps;
 	double auc, somers_d, same_step;
 	size_t hot, cold, hot_evicted, cold_evicted;
@@ -52,10 +55,17 @@ void order_run_create(struct order_run *run, const struct scenario_opts *o, unsi
 /*
  * Age once, so that nothing is young, then touch and age in rounds: a unit of age A is
  * touched for the last time in the A-th round from the end, the oldest not at all.
+ *
+ * Where only eviction asks who was touched (see mglru_promise()) ageing clears nothing.  There
+ * a small reclaim comes first: it finds all units young, clears them, and takes the first
+ * that it then meets.  Those are left out, and the hot half is touched once.  Skips where
+ * there are more ages than two: page-table walks make them.
  */
 void order_run_age(struct order_run *run);
 
-/* Look which units left since the last look, as step @step; returns how many are absent */
+/* Look which units left since the last look, as step @step; returns how many are absent, not
+ * counting those that are left out
+ */
 size_t order_run_look(struct order_run *run, unsigned int step);
 
 /* Cold units that are still present, as of the last look */
@@ -82,6 +92,9 @@ void order_run_report(const struct order_run *run);
 
 /* "AUC 0.500, hot 9 and cold 9 of 18 each evicted" */
 const char *order_run_text(const struct order_run *run, char *text, size_t size);
+
+/* What the negative control is made by: "with the walk off" or "with nothing touched" */
+const char *order_control(void);
 
 /* An order that does not tell hot from cold */
 bool order_blind(double auc);

@@ -21,6 +21,45 @@ static size_t base_page(void)
 }
 
 /*
+ * The kernel says it where it has huge pages.  Else: a table of pointers fills a page, but on
+ * powerpc, whose radix tables have their own sizes (asm/book3s/64/radix.h).
+ */
+size_t region_huge_size(void)
+{
+	static size_t size;
+	char *text;
+
+	if (size)
+		return size;
+	text = mmg_read_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", NULL);
+	if (text)
+		size = strtoull(text, NULL, 10);
+	free(text);
+	if (!size)
+#ifdef __powerpc64__
+		size = 2UL << 20;
+#else
+		size = base_page() / 8 * base_page();
+#endif
+	return size;
+}
+
+/* Huge pages of 32 or 512 MiB are too many for a small machine */
+static void require_room(size_t bytes)
+{
+	char *text = mmg_read_file("/proc/meminfo", NULL), *p;
+	u64 avail = 0;
+
+	p = text ? strstr(text, "MemAvailable:") : NULL;
+	if (p)
+		avail = strtoull(p + strlen("MemAvailable:"), NULL, 10) << 10;
+	free(text);
+	if (p && bytes > avail / 2)
+		mmg_skip("a huge page is %zu MiB here: %zu of them do not fit into half of %llu MiB",
+			 HUGE_SIZE >> 20, bytes / HUGE_SIZE, (unsigned long long)avail >> 20);
+}
+
+/*
  * An address range of @bytes at @offset from a 2M boundary, with unmapped
  * neighbours, so that the mapping put there is never merged with another.
  */
@@ -182,6 +221,8 @@ void region_create(struct region *r, enum backing kind, size_t bytes, size_t off
 	r->page_size = base_page();
 	if (huge)
 		bytes = (bytes + HUGE_SIZE - 1) & ~(HUGE_SIZE - 1);
+	if (huge && HUGE_SIZE > 2UL << 20)
+		require_room(bytes);
 	r->pages = bytes / r->page_size;
 	r->unit = huge ? HUGE_SIZE / r->page_size : 1;
 	r->units = r->pages / r->unit;

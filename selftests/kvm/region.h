@@ -11,7 +11,14 @@
 
 #include "compiler.h"
 
+/* Memory that one PMD entry maps */
+#ifdef __x86_64__
 #define HUGE_SIZE	(2UL << 20)
+#else
+#define HUGE_SIZE	region_huge_size()
+#endif
+
+size_t region_huge_size(void);
 
 /* What a region of memory is made of */
 enum backing {

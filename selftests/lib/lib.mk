@@ -41,7 +41,8 @@ MACHINE := $(ARCH)
 endif
 override ARCH := $(if $(filter x86_64 i386 x86,$(MACHINE)),x86,$(if $(filter \
 	aarch64 arm64,$(MACHINE)),arm64,$(if $(filter s390 s390x,$(MACHINE)),s390,$(if \
-	$(filter riscv%,$(MACHINE)),riscv,$(MACHINE)))))
+	$(filter riscv%,$(MACHINE)),riscv,$(if $(filter ppc64% powerpc%,$(MACHINE)),powerpc,$(if \
+	$(filter loong%,$(MACHINE)),loongarch,$(MACHINE)))))))
 
 ifneq ($(LLVM),)
 CC := clang $(if $(CROSS_COMPILE),--target=$(patsubst %-,%,$(notdir $(CROSS_COMPILE))))

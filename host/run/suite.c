@@ -634,6 +634,12 @@ static bool host_boots(struct suite_run *r, GError **err)
 	return true;
 }
 
+/* Nobody asked for that machine by name, and it is another architecture's */
+static bool machine_of_others(const struct suite_run *r, const struct machine *m, const struct kernel *k)
+{
+	return !r->s->machines->len && !machine_has_arch(m, k->arch);
+}
+
 static void make_boots(struct suite_run *r)
 {
 	int n, i;
@@ -643,9 +649,11 @@ static void make_boots(struct suite_run *r)
 	for (n = 0; n < r->s->repeat; n++) {
 		for (m = 0; m < r->plan->len; m++) {
 			for (i = 0; i < (int)r->s->kernels->len; i++) {
+				const struct kernel *k = r->s->kernels->pdata[i];
 				struct boot *b;
 
-				if (((struct kernel *)r->s->kernels->pdata[i])->host)
+				if (k->host ||
+				    machine_of_others(r, ((struct boot_plan *)r->plan->pdata[m])->machine, k))
 					continue;
 				b = g_new0(struct boot, 1);
 				b->run = r;

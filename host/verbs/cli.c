@@ -275,8 +275,14 @@ static bool check_arch(struct cli *cli, GError **err)
 	GString *list;
 	unsigned int n;
 
-	if (!cli->arch || !strcmp(cli->arch, "all"))
+	if (!cli->arch)
 		return true;
+	if (!strcmp(cli->arch, "all")) {
+		if (!cli->verb || !strcmp(cli->verb, "run"))
+			return true;
+		mmg_set_error(err, MMG_EXIT_USAGE, "--arch all: %s takes one architecture", cli->verb);
+		return false;
+	}
 	a = arch_find(cli->arch);
 	if (a) {
 		g_free(cli->arch);

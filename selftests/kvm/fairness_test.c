@@ -23,7 +23,8 @@
  * How it could mislead: faulted in one after the other, fault order decides; up to
  * 6.12 KVM's mapping leaves a reference on guest pages whose tier protects them once
  * (both are touched again before they are aged); from 6.14 on guest pages are
- * promoted at the first observation and process pages at the second (two rounds).
+ * promoted at the first observation and process pages at the second (two rounds).  Where only
+ * eviction asks there are no rounds, so nothing even is promised: skipped.
  */
 #include "scenario.h"
 #include "worker.h"
@@ -105,9 +106,7 @@ static void set_up(struct pair *pair, const struct params *p)
 	u64 listed;
 
 	guest_require();
-	mglru_require_any(side_bytes(p) * 2);
-	if (mglru_promise() == PROMISE_EVICTION && p->hot != HOT_NONE)
-		mmg_skip("eviction only: which side is hot is seen by page-table walks; kvm/eviction_order asks it there");
+	mglru_require(side_bytes(p) * 2);
 	plain.backing = p->backing;
 	/* forked before there is a VM: its mm must have no MMU notifier */
 	worker_start(&pair->proc, plain_fn, &plain);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "orderstat.h"
+#include "vmstat.h"
 
 #define ROUNDS		2	/* of touches, with two ages */
 #define PRIME_SHARE	16	/* of the units leave first where only eviction asks */
@@ -71,6 +72,7 @@ static void prime(struct order_run *run)
 {
 	struct region *r = &run->s.r;
 	size_t few = r->units / PRIME_SHARE ? r->units / PRIME_SHARE : 1, left = 0, i, n;
+	u64 splits = vmstat_now("thp_swpout_fallback");
 	unsigned int tries;
 	u32 *list;
 
@@ -80,6 +82,9 @@ static void prime(struct order_run *run)
 		left = r->units - region_read(r);
 	}
 	mmg_metric(run->walk ? "primed" : "control_primed", left);
+	/* not CONFIG_THP_SWAP: the base pages of all that were isolated are evicted at once */
+	if (r->unit > 1 && left > r->units / 2 && vmstat_now("thp_swpout_fallback") > splits)
+		mmg_skip("reclaim splits huge pages here instead of swapping them whole, so they have no order");
 	if (left < few || left > r->units / 2)
 		mmg_broken("%zu of %zu units left when %zu were asked for", left, r->units, few);
 	for (i = 0; i < r->units; i++)

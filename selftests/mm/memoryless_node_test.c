@@ -2,7 +2,7 @@
 /*
  * mmgate-about: nodes without memory: who serves them, what they show, what is refused
  * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
- * mmgate-machines: memoryless dimm
+ * mmgate-machines: memoryless dimm arm64-memoryless ppc64el-memoryless
  * mmgate-needs: CONFIG_NUMA
  * mmgate-wants: CONFIG_MIGRATION
  * mmgate-timeout: 60

@@ -29,6 +29,7 @@ usage_error() {
 @test "a number out of range" { usage_error "whole number" --jobs 0; }
 @test "more repeats than anybody waits for" { usage_error "at most" --repeat 1000000; }
 @test "no such architecture" { usage_error "sparc" --arch sparc; }
+@test "all architectures are for run alone" { usage_error "takes one architecture" mutants --arch all; }
 @test "no such accelerator" { usage_error "auto, kvm, tcg" --accel hvf; }
 @test "a word that belongs nowhere" { usage_error "takes no word" run now; }
 @test "no such machine" { usage_error "no machine 'nope'" --machine nope; }

@@ -140,6 +140,7 @@ nothing_half() {
 	refused 2 "give a version" --kernel debian:
 	refused 2 "give a version" --kernel debian:bookworm
 	refused 2 "give a version" --kernel "debian:6.12/.."
+	refused 2 "give a version" --kernel "debian:6.12/"
 	refused 2 "" --arch vax --kernel debian:6.12
 }
 

@@ -1166,7 +1166,7 @@ static bool resolve_debian(const struct kernel_options *how, struct kernel *k, G
 	    (flavour && (!*flavour || strspn(flavour, "abcdefghijklmnopqrstuvwxyz0123456789") !=
 			 strlen(flavour)))) {
 		mmg_set_error(err, MMG_EXIT_USAGE,
-			      "--kernel %s: give a version, such as debian:6.12 or debian:6.12.117-1~deb12u1, or latest, stable or rc; after a version, after a / a flavour (16k, cloud), and after an @ another suite",
+			      "--kernel %s: give a version, such as debian:6.12 or debian:6.12.117-1~deb12u1, or latest, stable or rc; after a version a / and a flavour (16k, cloud), and an @ and another suite",
 			      k->spec);
 	} else if (!w.arch) {
 		mmg_set_error(err, MMG_EXIT_USAGE,

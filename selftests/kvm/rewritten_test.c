@@ -221,14 +221,15 @@ static void paged_out_case(const struct mmg_case *c)
 		 h.n_rest);
 }
 
-#define BOTH(name_, fn_) { .name = name_, .fn = fn_ }, \
-	{ .name = "host-" name_, .fn = fn_, .arg = "host" }
-
 static const struct mmg_case cases[] = {
-	BOTH("redirtied", redirtied_case),
-	BOTH("freed", freed_case),
-	BOTH("given-back", given_back_case),
-	BOTH("paged-out", paged_out_case),
+	{ .name = "redirtied", .fn = redirtied_case },
+	{ .name = "host-redirtied", .fn = redirtied_case, .arg = "host" },
+	{ .name = "freed", .fn = freed_case },
+	{ .name = "host-freed", .fn = freed_case, .arg = "host" },
+	{ .name = "given-back", .fn = given_back_case },
+	{ .name = "host-given-back", .fn = given_back_case, .arg = "host" },
+	{ .name = "paged-out", .fn = paged_out_case },
+	{ .name = "host-paged-out", .fn = paged_out_case, .arg = "host" },
 };
 
 static const struct mmg_test test = {

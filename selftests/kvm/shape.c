@@ -12,7 +12,7 @@
 #define ALIAS_MOVE	0x800000000UL	/* 32G above the region's usual place */
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage/"
 #define VMA_PAGES	64		/* of a VMA where a table has several */
-#define PUD_BYTES	(1UL << 30)
+#define PUD_BYTES	0x40000000UL
 
 /* What belongs to the one shape that a case has */
 static struct {
@@ -268,6 +268,29 @@ static void attach_two_roots(struct scenario *s)
 #endif
 }
 
+/* @pages of the region by way @w */
+static void touch_pages(struct scenario *s, int w, const u32 *pages, size_t n, bool write)
+{
+	const struct shape_way *way = &now.way[w];
+	size_t i;
+
+	if (s->host) {
+		for (i = 0; i < n; i++) {
+			char *p = s->r.mem + pages[i] * s->r.page_size;
+
+			if (write)
+				TOUCH_WRITE(p, pages[i]);
+			else
+				TOUCH_READ(p);
+		}
+		return;
+	}
+	guest_job(way->guest, way->vcpu, write ? OP_WRITE : OP_READ, pages, n, 0);
+	way->guest->job[way->vcpu]->base = way->gpa;
+	way->guest->job[way->vcpu]->stride = s->r.page_size;
+	guest_run(way->guest, way->vcpu);
+}
+
 /* --- other processes ------------------------------------------------------------------------- */
 
 enum { HELPER_READ };
@@ -284,12 +307,26 @@ static u64 helper_fn(void *state, int cmd, u64 arg)
 	return s->r.pages;
 }
 
+/*
+ * A fork takes the guest's entries away.  Were only the hot units mapped again, by their
+ * touches, KVM would mark only those accessed, and tiers would tell them from the cold.
+ */
+static void map_again(struct scenario *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->r.pages; i++)
+		now.pages[i] = i;
+	touch_pages(s, 0, now.pages, i, false);
+}
+
 /* A helper such as virtiofsd that has mapped all of it, and looked at all of it once */
 static void share_with_helper(struct scenario *s)
 {
 	worker_start(&now.helper, helper_fn, s);
 	if (worker_call(&now.helper, HELPER_READ, 0) != s->r.pages)
 		mmg_broken("the helper did not read the memory");
+	map_again(s);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -351,7 +388,7 @@ size_t shape_bytes(const struct shape *shape)
 	return shape->huge ? 32 * HUGE_SIZE : mmg_opts.mem_bytes / 4;
 }
 
-/* --- called by the scenario ---------------------------------------------------------------------- */
+/* --- called by the scenario ---------------------------------------------------------- */
 
 void shape_map(struct scenario *s)
 {
@@ -371,29 +408,6 @@ void shape_attach(struct scenario *s)
 	}
 	guest_set_memory(&s->guest, &s->r, 1, 0);
 	one_way(s);
-}
-
-/* @pages of the region by way @w */
-static void touch_pages(struct scenario *s, int w, const u32 *pages, size_t n, bool write)
-{
-	const struct shape_way *way = &now.way[w];
-	size_t i;
-
-	if (s->host) {
-		for (i = 0; i < n; i++) {
-			char *p = s->r.mem + pages[i] * s->r.page_size;
-
-			if (write)
-				TOUCH_WRITE(p, pages[i]);
-			else
-				TOUCH_READ(p);
-		}
-		return;
-	}
-	guest_job(way->guest, way->vcpu, write ? OP_WRITE : OP_READ, pages, n, 0);
-	way->guest->job[way->vcpu]->base = way->gpa;
-	way->guest->job[way->vcpu]->stride = s->r.page_size;
-	guest_run(way->guest, way->vcpu);
 }
 
 /* Which way a unit is touched: both are needed to see all, whatever its label */

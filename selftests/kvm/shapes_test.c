@@ -118,7 +118,7 @@ static void aging_case(const struct mmg_case *c)
 	mmg_metric("touched", most);
 	mmg_metric("moved", moved);
 	if (moved + BATCH < least || moved > most + BATCH)
-		mmg_fail("%s: %llu pages moved to the generation aged, the %s touched %zu of %zu units of %zu pages",
+		mmg_fail("%s: %llu pages moved, the %s touched %zu of %zu units of %zu pages",
 			 shape->about, (unsigned long long)moved, who, n, s.r.units, s.r.unit);
 	mmg_doing("aging without touches");
 	group_age(&s.group, true);
@@ -226,55 +226,54 @@ static void look_case(const struct mmg_case *c)
 		 r.touched_gone, r.touched, r.others_gone);
 }
 
-#define GUEST(name_, exp_) { .name = #exp_ "-" name_, .fn = exp_##_case, .timeout_s = 120, \
-	.arg = &(const struct params){ .shape = name_ } }
-#define HOST(name_, exp_) { .name = "host-" #exp_ "-" name_, .fn = exp_##_case, \
-	.timeout_s = 120, .arg = &(const struct params){ .shape = name_, .host = true } }
+/* Its name, what it does, the shape, and whether the host touches it */
+#define CASE(name_, fn_, shape_, host_) { .name = (name_), .fn = (fn_), .timeout_s = 120, \
+	.arg = &(const struct params){ .shape = (shape_), .host = (host_) } }
 
 static const struct mmg_case cases[] = {
-	GUEST("aliases", aging),
-	GUEST("aliases", order),
-	GUEST("aliases", look),
-	GUEST("aliases-thp", aging),
-	GUEST("aliases-thp", order),
-	GUEST("odd-slots-thp", aging),
-	GUEST("odd-slots-thp", order),
-	GUEST("moved-slot", aging),
-	GUEST("many-vmas", aging),
-	GUEST("many-vmas", order),
-	HOST("many-vmas", aging),
-	GUEST("pud-edge", aging),
-	GUEST("pud-edge", order),
-	HOST("pud-edge", aging),
-	GUEST("two-vms", aging),
-	GUEST("two-vms", order),
-	GUEST("two-vms", look),
-	GUEST("two-vms-thp", aging),
-	GUEST("two-vms-thp", look),
-	GUEST("two-vms-halves", aging),
-	GUEST("two-vms-halves", order),
-	GUEST("two-roots", aging),
-	GUEST("two-roots", order),
-	GUEST("thp-4k-tables", aging),
-	GUEST("thp-4k-tables", order),
-	GUEST("thp-4k-tables", look),
-	GUEST("thp-partly", aging),
-	HOST("thp-partly", aging),
-	GUEST("mthp-16k", aging),
-	GUEST("mthp-16k", order),
-	HOST("mthp-16k", aging),
-	GUEST("mthp-64k", aging),
-	GUEST("mthp-64k", order),
-	GUEST("mthp-64k", look),
-	HOST("mthp-64k", aging),
-	GUEST("mthp-1m", aging),
-	HOST("mthp-1m", aging),
-	GUEST("shmem-thp", aging),
-	HOST("shmem-thp", aging),
-	GUEST("helper", aging),
-	GUEST("helper", order),
-	GUEST("forked", aging),
-	GUEST("forked", order),
+	CASE("aging-aliases", aging_case, "aliases", false),
+	CASE("order-aliases", order_case, "aliases", false),
+	CASE("look-aliases", look_case, "aliases", false),
+	CASE("aging-aliases-thp", aging_case, "aliases-thp", false),
+	CASE("order-aliases-thp", order_case, "aliases-thp", false),
+	CASE("aging-odd-slots-thp", aging_case, "odd-slots-thp", false),
+	CASE("order-odd-slots-thp", order_case, "odd-slots-thp", false),
+	CASE("aging-moved-slot", aging_case, "moved-slot", false),
+	CASE("aging-many-vmas", aging_case, "many-vmas", false),
+	CASE("order-many-vmas", order_case, "many-vmas", false),
+	CASE("host-aging-many-vmas", aging_case, "many-vmas", true),
+	CASE("aging-pud-edge", aging_case, "pud-edge", false),
+	CASE("order-pud-edge", order_case, "pud-edge", false),
+	CASE("host-aging-pud-edge", aging_case, "pud-edge", true),
+	CASE("aging-two-vms", aging_case, "two-vms", false),
+	CASE("order-two-vms", order_case, "two-vms", false),
+	CASE("look-two-vms", look_case, "two-vms", false),
+	CASE("aging-two-vms-thp", aging_case, "two-vms-thp", false),
+	CASE("look-two-vms-thp", look_case, "two-vms-thp", false),
+	CASE("aging-two-vms-halves", aging_case, "two-vms-halves", false),
+	CASE("order-two-vms-halves", order_case, "two-vms-halves", false),
+	CASE("aging-two-roots", aging_case, "two-roots", false),
+	CASE("order-two-roots", order_case, "two-roots", false),
+	CASE("aging-thp-4k-tables", aging_case, "thp-4k-tables", false),
+	CASE("order-thp-4k-tables", order_case, "thp-4k-tables", false),
+	CASE("look-thp-4k-tables", look_case, "thp-4k-tables", false),
+	CASE("aging-thp-partly", aging_case, "thp-partly", false),
+	CASE("host-aging-thp-partly", aging_case, "thp-partly", true),
+	CASE("aging-mthp-16k", aging_case, "mthp-16k", false),
+	CASE("order-mthp-16k", order_case, "mthp-16k", false),
+	CASE("host-aging-mthp-16k", aging_case, "mthp-16k", true),
+	CASE("aging-mthp-64k", aging_case, "mthp-64k", false),
+	CASE("order-mthp-64k", order_case, "mthp-64k", false),
+	CASE("look-mthp-64k", look_case, "mthp-64k", false),
+	CASE("host-aging-mthp-64k", aging_case, "mthp-64k", true),
+	CASE("aging-mthp-1m", aging_case, "mthp-1m", false),
+	CASE("host-aging-mthp-1m", aging_case, "mthp-1m", true),
+	CASE("aging-shmem-thp", aging_case, "shmem-thp", false),
+	CASE("host-aging-shmem-thp", aging_case, "shmem-thp", true),
+	CASE("aging-helper", aging_case, "helper", false),
+	CASE("order-helper", order_case, "helper", false),
+	CASE("aging-forked", aging_case, "forked", false),
+	CASE("order-forked", order_case, "forked", false),
 };
 
 static const struct mmg_test test = {

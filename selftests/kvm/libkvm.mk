@@ -65,7 +65,7 @@ KVM_LIB_CFLAGS = -std=gnu11 -O2 -g -w -D_GNU_SOURCE= $(KVM_CFLAGS)
 kvm_compiles = $(shell printf '\043include "kvm_util.h"\n\043include "%s"\n%s\n' $(1) '$(2)' | \
 	$(CC) $(KVM_LIB_CFLAGS) -fsyntax-only -x c - 2>/dev/null && echo yes)
 comma := ,
-ifneq ($(filter all run_tests install,$(or $(MAKECMDGOALS),all)),)
+ifeq ($(filter clean emit_tests,$(MAKECMDGOALS)),)
 ifeq ($(ARCH),x86)
 KVM_FEATURES := $(if $(call kvm_compiles,svm_util.h,void f(struct svm_test_data *s$(comma) void *p) \
 	{ generic_svm_setup(s$(comma) p$(comma) p); }),-DKVM_LIB_SVM_SETUP_TAKES_STACK)

@@ -588,7 +588,8 @@ static void plan_line(char *line)
 		envs[nr_envs++] = strdup(rest);
 	} else if (!strcmp(line, "test") && nr_tests < MAX_TESTS) {
 		add_test(rest);
-	} else if ((!strcmp(line, "skip") || !strcmp(line, "path")) && next && nr_needs < MAX_NEEDS) {
+	} else if ((!strcmp(line, "skip") || !strcmp(line, "path")) && next &&
+		   nr_needs < MAX_NEEDS) {
 		*next++ = '\0';
 		needs[nr_needs].test = strdup(rest);
 		needs[nr_needs].what = strdup(next);

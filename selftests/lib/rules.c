@@ -9,6 +9,7 @@
 const struct mmg_rule_row mmg_rules[NR_RULES] = {
 #include "rules.def"
 };
+
 #undef RULE
 
 /* Major and minor number as one that can be compared; 0 for text without them */

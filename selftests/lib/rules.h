@@ -10,6 +10,7 @@ enum mmg_rule {
 #include "rules.def"
 	NR_RULES
 };
+
 #undef RULE
 
 /**

@@ -282,7 +282,7 @@ static void odd_value(const struct mmg_case *c)
 	long before[ZI_MAX_ZONES], after[ZI_MAX_ZONES], want;
 	struct zoneinfo zi;
 	struct mm_rows rows;
-	bool checked;
+	bool checked, refuse, refused;
 	int ret;
 
 	mmg_save_setting(ZI_RATIO_PATH);
@@ -292,9 +292,11 @@ static void odd_value(const struct mmg_case *c)
 	mm_zoneinfo(&zi);
 	mm_ratio(after);
 	want = checked ? odd->checked : odd->loose;
+	refuse = want == KEPT;
 	mmg_info("writing \"%s\" returned %d; first ratio %ld before, %ld after", odd->text, ret,
 		 before[0], after[0]);
-	if (checked && (want == KEPT) != (ret < 0))
+	refused = ret < 0;
+	if (checked && refused != refuse)
 		mmg_fail("writing \"%s\" returned %d: this kernel %s", odd->text, ret,
 			 want == KEPT ? "refuses what is not a ratio" : "takes it");
 	if (want == KEPT)

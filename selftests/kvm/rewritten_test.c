@@ -33,6 +33,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT	21
+#endif
+
 #define OLD		0x01d0000ULL
 #define NEW		0x9e30000ULL
 
@@ -136,6 +140,12 @@ static void redirtied_case(const struct mmg_case *c)
 	mmg_doing("reading all of it back, then writing half anew");
 	must_be(&s, s.all, s.r.units, OLD, "evicted and read back");
 	fill(&s, h.mine, h.n, NEW);
+	/*
+	 * Neither aging nor reclaim by the LRU: where those find an entry young they pass
+	 * its dirty bit on to the page at once (walk_pte_range(), lru_gen_look_around()).
+	 * MADV_PAGEOUT leaves the dirty bit to try_to_unmap_one().
+	 */
+	advise(&s, s.all, s.r.units, MADV_PAGEOUT, "MADV_PAGEOUT");
 	must_evict(&s);
 	must_be(&s, h.mine, h.n, NEW, "written again after it was read from swap");
 	must_be(&s, h.rest, h.n_rest, OLD, "evicted twice");
@@ -191,10 +201,6 @@ static void given_back_case(const struct mmg_case *c)
 	mmg_pass("%zu pages given back and written anew, %zu kept: not a word lost", h.n,
 		 h.n_rest);
 }
-
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT	21
-#endif
 
 static void paged_out_case(const struct mmg_case *c)
 {

@@ -67,7 +67,8 @@ wait_vm() {
 }
 
 @test "Ctrl-C: exit 130, the VM is gone, results are marked incomplete" {
-	"$mmgate" -q --no-history --kernel debian:6.12 --test mm/lowmem_reserve --machine numa-uneven \
+	# a background job of a shell ignores SIGINT, and what is ignored stays so
+	env --default-signal=INT "$mmgate" -q --no-history --kernel debian:6.12 --test mm/lowmem_reserve --machine numa-uneven \
 		--out "$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
 	pid=$!
 	wait_vm

@@ -56,10 +56,10 @@ static void cross_compile_is_heeded(void **state)
 	const struct arch *other = arch_find(arch_host() == arch_find("riscv64") ? "arm64" : "riscv64");
 
 	(void)state;
-	g_setenv("CROSS_COMPILE", "mine-", TRUE);
+	g_setenv("MMGATE_CROSS_COMPILE", "mine-", TRUE);
 	assert_string_equal(arch_cross(other), "mine-");
 	assert_string_equal(arch_cross(arch_host()), "");
-	g_unsetenv("CROSS_COMPILE");
+	g_unsetenv("MMGATE_CROSS_COMPILE");
 	assert_true(*arch_cross(other) != '\0');
 }
 

@@ -116,6 +116,9 @@ static void test_verdicts(void **state)
 	struct judged fails = judged(CLAIM_FIXES, T(0, 3), T(0, 3));
 	struct judged flaky = judged(CLAIM_FIXES, T(0, 3), T(2, 1));
 	struct judged flaky_base = judged(CLAIM_FIXES, T(2, 2), T(4, 0));
+	struct judged kept_flaky_base = judged(CLAIM_KEEPS, T(1, 2), T(3, 0));
+	struct judged kept_flaky = judged(CLAIM_KEEPS, T(3, 0), T(2, 1));
+	struct judged kept_fails_now = judged(CLAIM_KEEPS, T(1, 2), T(0, 3));
 	struct judged broken = judged(CLAIM_FIXES, (struct tally){ .broken = 1 }, T(1, 0));
 	struct judged absent = judged(CLAIM_FIXES, T(0, 0), T(0, 0));
 	struct judged v[3];
@@ -127,6 +130,10 @@ static void test_verdicts(void **state)
 	expect((struct judged[]){ fails, fixed }, 2, VERDICT_NOT_FIXED);
 	expect((struct judged[]){ flaky, fixed }, 2, VERDICT_INCONCLUSIVE);
 	expect((struct judged[]){ flaky_base }, 1, VERDICT_INCONCLUSIVE);
+	/* what must only not get worse: open where the patched kernel ever failed, not else */
+	expect((struct judged[]){ fixed, kept_flaky_base }, 2, VERDICT_PASS);
+	expect((struct judged[]){ fixed, kept_flaky }, 2, VERDICT_INCONCLUSIVE);
+	expect((struct judged[]){ fixed, kept_fails_now }, 2, VERDICT_INCONCLUSIVE);
 	expect((struct judged[]){ broken, fixed }, 2, VERDICT_BROKEN);
 	expect((struct judged[]){ absent, kept }, 2, VERDICT_BROKEN);
 	expect(v, 0, VERDICT_BROKEN);

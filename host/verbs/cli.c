@@ -10,18 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A verb whose file is left out of a build is refused, not a link error */
-#pragma weak verb_gate
-#pragma weak verb_mutants
-#pragma weak verb_bench
-#pragma weak verb_bisect
-#pragma weak verb_report
-#pragma weak verb_shell
-#pragma weak verb_doctor
-#pragma weak verb_build
-#pragma weak verb_history
-#pragma weak verb_export
-
 enum {
 	RUN = 1 << 0, GATE = 1 << 1, MUTANTS = 1 << 2, BENCH = 1 << 3, BISECT = 1 << 4,
 	REPORT = 1 << 5, SHELL = 1 << 6, LIST = 1 << 7, DOCTOR = 1 << 8, BUILD = 1 << 9,
@@ -159,27 +147,6 @@ struct cli *cli_new(void)
 	cli->args = g_ptr_array_new_with_free_func(g_free);
 	cli->command = g_ptr_array_new_with_free_func(g_free);
 	return cli;
-}
-
-struct kernel_options cli_kernel(const struct cli *cli)
-{
-	return (struct kernel_options){ .arch = cli->arch, .modules = cli->modules,
-					.ksrc = cli->ksrc, .offline = cli->offline || cli->dry_run };
-}
-
-struct run_options cli_run(const struct cli *cli)
-{
-	return (struct run_options){
-		.command = cli->command, .require = cli->require, .tests = cli->tests,
-		.machines = cli->machines, .accel = cli->accel, .out = cli->out, .seed = cli->seed, .shuffle = cli->shuffle,
-		.repeat = MAX(cli->repeat, 1), .jobs = cli->jobs, .timeout = cli->timeout,
-		.verbose = cli->verbose, .destructive = cli->destructive, .kernel = cli_kernel(cli),
-	};
-}
-
-const char *cli_arch(const struct cli *cli)
-{
-	return cli->arch ? cli->arch : arch_host()->name;
 }
 
 void cli_free(struct cli *cli)

@@ -14,7 +14,28 @@ bool report_tap(json_t *run, const char *dir, GError **err);		/* results.tap */
 bool report_junit(json_t *run, const char *dir, GError **err);		/* junit.xml */
 bool report_html(json_t *run, const char *dir, GError **err);		/* report.html */
 bool report_kcidb(json_t *run, const char *dir, GError **err);		/* kcidb.json */
-/* GitHub annotations on stdout where that is the host */
+
+/* ---- reports.c ---- */
+
+/**
+ * struct report_forms - the forms that were asked for
+ * @json, @tap:	alone, printed in place of the text
+ * @quiet:	only the last line
+ * @no_history:	the run is not put into the history
+ */
+struct report_forms {
+	bool json, junit, tap, html, kcidb, quiet, no_history;
+};
+
+/*
+ * Write @run into the history and the forms that were asked for into @dir, print the text and the
+ * last line; exit status of the run, or 3 with *@err
+ */
+int reports_make(const struct report_forms *forms, json_t *run, const char *dir, GError **err);
+
+/* ---- annotations.c ---- */
+
+/* Tell GitHub on stderr what went wrong; silent anywhere else */
 void report_annotations(json_t *run);
 
 /* ---- artifact.c ---- */

@@ -431,6 +431,26 @@ static void shorten(json_t *v, int depth)
 		shorten(o, depth + 1);
 }
 
+json_t *rep_load(const char *dir, GError **err)
+{
+	char *path = g_build_filename(dir, "run.json", NULL);
+	json_error_t why;
+	json_t *run = NULL;
+
+	if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+		mmg_set_error(err, MMG_EXIT_USAGE,
+			      "%s holds no run.json: name the folder of a run, such as results/latest",
+			      dir);
+	} else {
+		run = json_load_file(path, 0, &why);
+		if (!run)
+			mmg_set_error(err, MMG_EXIT_BROKEN, "reading %s: line %d: %s", path, why.line,
+				      why.text);
+	}
+	g_free(path);
+	return run;
+}
+
 struct rep *rep_new(json_t *run, const char *dir, GError **err)
 {
 	struct rep *r;

@@ -71,6 +71,16 @@ struct suite {
  */
 json_t *suite_run(const struct suite *s, char **dir, GError **err);
 
+/* ---- kernels.c ---- */
+
+/*
+ * The kernels that @specs name (the default one where empty), of each architecture that this host can
+ * boot where @how says "all", labels made unique: struct kernel *.  NULL with *@err.
+ */
+GPtrArray *kernels_resolve(const struct kernel_options *how, const GPtrArray *specs, GError **err);
+
+/* ---- results.c ---- */
+
 /* Make the results folder (@out, or results/<date>-<n>) and point latest at it; g_free() it */
 char *results_make_dir(const char *out, GError **err);
 /* Judge the cases, boots, splats and requires in @run: sets verdict, exit and reason; returns the exit status */

@@ -395,7 +395,7 @@ static int finish(struct cli *cli, const struct bench *b, json_t *run, const cha
 	json_object_set_new(run, "bench", summary(b, run));
 	if (!results_save(run, dir, err))
 		return MMG_EXIT_BROKEN;
-	return run_reports(cli, run, dir, err);
+	return cli_reports(cli, run, dir, err);
 }
 
 static void print_list(const char *what, const GPtrArray *list)
@@ -442,7 +442,7 @@ int verb_bench(struct cli *cli, GError **err)
 		return MMG_EXIT_USAGE;
 	if (cli->dry_run)
 		return bench_dry_run(cli, b);
-	kernels = b->gate && !cli->kernels->len ? gate_kernels(cli, b->gate, err) : run_kernels(cli, err);
+	kernels = b->gate && !cli->kernels->len ? gate_kernels(cli, b->gate, err) : cli_kernels(cli, err);
 	if (!kernels)
 		return MMG_EXIT_BROKEN;
 	tests = list_of(b->tests);

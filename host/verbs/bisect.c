@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "source/git.h"
+#include "run/seen.h"
 #include "verbs/verbs.h"
 
 #define STEP_GOOD	0

@@ -11,6 +11,7 @@
 
 #include "run/bisection.h"
 #include "source/commits.h"
+#include "run/seen.h"
 #include "verbs/verbs.h"
 
 #define FIRST_RUNS	5	/* of the bad end, to learn how often the fault shows */

@@ -337,7 +337,7 @@ int verb_fuzz(struct cli *cli, GError **err)
 		print_machines(cli);
 		return MMG_EXIT_OK;
 	}
-	s.kernels = run_kernels(cli, err);
+	s.kernels = cli_kernels(cli, err);
 	if (!s.kernels)
 		return MMG_EXIT_BROKEN;
 	dir = results_make_dir(cli->out, err);
@@ -345,7 +345,7 @@ int verb_fuzz(struct cli *cli, GError **err)
 	if (dir && write_machines(dir, cli->seed, cli->count, cli->machines, err)) {
 		run = suite_run(&s, &used, err);
 		if (run)
-			status = run_reports(cli, run, dir, err);
+			status = cli_reports(cli, run, dir, err);
 		if (run && print_findings(cli, run, dir) && !status)
 			status = MMG_EXIT_FAIL;
 		json_decref(run);

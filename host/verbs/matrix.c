@@ -7,7 +7,7 @@
 #include "base/arch.h"
 #include "kernel/entry.h"
 #include "report/report_matrix.h"
-#include "run/explain.h"
+#include "run/matrix.h"
 #include "run/merge.h"
 #include "source/source.h"
 #include "verbs/verbs.h"
@@ -434,37 +434,9 @@ static void note_changes(struct table *t)
 
 /* ---- the answer ---- */
 
-int matrix_judge(json_t *run, GError **err)
-{
-	json_t *m = json_object_get(run, "matrix"), *row;
-	g_autoptr(GPtrArray) catalog = catalog_load(err);
-	int broken = 0, n = catalog ? explain_run(run, catalog, &broken, err) : -1, absent = 0, status;
-	g_autofree char *reason = NULL;
-	size_t i;
-
-	if (n < 0)
-		return (*err)->code;
-	json_array_foreach(json_object_get(m, "kernels"), i, row)
-		absent += g_str_has_prefix(obj_str(row, "state"), "not ");
-	status = n > broken ? MMG_EXIT_FAIL : n || absent ? MMG_EXIT_BROKEN :
-		 json_array_size(json_object_get(run, "cases")) ? MMG_EXIT_OK : MMG_EXIT_NOTHING;
-	if (!json_is_true(json_object_get(run, "complete")))
-		status = mmg_interrupted() ? MMG_EXIT_INTERRUPTED : MMG_EXIT_BROKEN;
-	reason = g_strdup_printf("%s: %zu kernels, %d UNEXPLAINED%s", !status ? "pass" : status == MMG_EXIT_FAIL ?
-				 "fail" : status == MMG_EXIT_NOTHING ? "nothing ran" : "broken",
-				 json_array_size(json_object_get(m, "kernels")), n,
-				 absent ? ", some kernels could not be tested" : "");
-	json_object_set_new(m, "unexplained", json_integer(n));
-	json_object_set_new(m, "not_tested", json_integer(absent));
-	json_object_set_new(run, "verdict", json_string(!status ? "pass" : status == MMG_EXIT_FAIL ? "fail" :
-							status == MMG_EXIT_NOTHING ? "skip" : "broken"));
-	json_object_set_new(run, "exit", json_integer(status));
-	json_object_set_new(run, "reason", json_string(reason));
-	return status;
-}
-
 static int answer(struct table *t, bool whole, GError **err)
 {
+	const struct report_forms forms = cli_forms(t->cli);
 	GError *e = NULL;
 	int status;
 
@@ -486,23 +458,7 @@ static int answer(struct table *t, bool whole, GError **err)
 		g_clear_error(&e);
 	}
 	status_clear();
-	return matrix_say(t->cli, t->run, t->dir, err);
-}
-
-int matrix_say(const struct cli *cli, json_t *run, const char *dir, GError **err)
-{
-	if (!report_tap(run, dir, err) || (cli->junit && !report_junit(run, dir, err)) ||
-	    (cli->html && !report_html(run, dir, err)))
-		return MMG_EXIT_BROKEN;
-	if (cli->json)
-		json_dumpf(run, stdout, JSON_INDENT(1));
-	else if (!cli->quiet)
-		report_matrix_text(run, stdout);
-	fflush(stdout);
-	if (!cli->quiet)
-		fprintf(stderr, "mmgate: results in %s, the page is matrix.html\n", dir);
-	fprintf(stderr, "mmgate: %s\n", obj_str(run, "reason"));
-	return obj_int(run, "exit");
+	return matrix_reports(&forms, t->run, t->dir, err);
 }
 
 static int dry_run(const struct table *t)

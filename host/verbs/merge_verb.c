@@ -4,6 +4,7 @@
  * on several machines, put together into one.
  */
 #include "report/report_matrix.h"
+#include "run/matrix.h"
 #include "run/merge.h"
 #include "verbs/verbs.h"
 
@@ -103,6 +104,7 @@ int verb_merge(struct cli *cli, GError **err)
 	g_autoptr(GPtrArray) none = g_ptr_array_new();
 	g_autofree char *out = NULL;
 	const struct run_options opt = cli_run(cli);
+	const struct report_forms forms = cli_forms(cli);
 	int status = MMG_EXIT_BROKEN;
 	bool ok = true, matrix;
 	json_t *run;
@@ -140,7 +142,7 @@ int verb_merge(struct cli *cli, GError **err)
 		results_judge(run);
 	ok = ok && results_save(run, out, err) && (!matrix || report_matrix_html(run, out, err));
 	if (ok)
-		status = matrix ? matrix_say(cli, run, out, err) : run_reports(cli, run, out, err);
+		status = matrix ? matrix_reports(&forms, run, out, err) : cli_reports(cli, run, out, err);
 	json_decref(run);
 	return status;
 }

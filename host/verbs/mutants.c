@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "run/seen.h"
 #include "verbs/verbs.h"
 
 /* How one mutant ended */
@@ -934,7 +935,7 @@ static int answer(struct hunt *h, GError **err)
 		fprintf(stderr, "mmgate: results in %s\n", h->dir);
 	}
 	h->cli->quiet = !forms;
-	run_reports(h->cli, run, h->dir, err);
+	cli_reports(h->cli, run, h->dir, err);
 	h->cli->quiet = quiet;
 	return *err ? (*err)->code : status;
 }

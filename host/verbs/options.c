@@ -25,3 +25,25 @@ const char *cli_arch(const struct cli *cli)
 {
 	return cli->arch ? cli->arch : arch_host()->name;
 }
+
+struct report_forms cli_forms(const struct cli *cli)
+{
+	return (struct report_forms){
+		.json = cli->json, .junit = cli->junit, .tap = cli->tap, .html = cli->html,
+		.kcidb = cli->kcidb, .quiet = cli->quiet, .no_history = cli->no_history,
+	};
+}
+
+GPtrArray *cli_kernels(const struct cli *cli, GError **err)
+{
+	const struct kernel_options how = cli_kernel(cli);
+
+	return kernels_resolve(&how, cli->kernels, err);
+}
+
+int cli_reports(const struct cli *cli, json_t *run, const char *dir, GError **err)
+{
+	const struct report_forms forms = cli_forms(cli);
+
+	return reports_make(&forms, run, dir, err);
+}

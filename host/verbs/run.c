@@ -2,163 +2,12 @@
 /*
  * The verb run: resolve the kernels, run the suite, write the reports.
  */
-#include "base/arch.h"
 #include "verbs/verbs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-
-static void kernel_unref(gpointer k)
-{
-	kernel_free(k);
-}
-
-/* Two columns with one heading would be read as one */
-static void unique_labels(GPtrArray *kernels)
-{
-	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	guint i;
-
-	for (i = 0; i < kernels->len; i++) {
-		struct kernel *k = kernels->pdata[i];
-		int n = GPOINTER_TO_INT(g_hash_table_lookup(seen, k->label)) + 1;
-
-		g_hash_table_replace(seen, g_strdup(k->label), GINT_TO_POINTER(n));
-		if (n > 1) {
-			char *label = g_strdup_printf("%s#%d", k->label, n);
-
-			g_free(k->label);
-			k->label = label;
-		}
-	}
-}
-
-/* Add --kernel @spec as @cli means it */
-static bool add_kernel(GPtrArray *kernels, const struct cli *cli, const char *spec, GError **err)
-{
-	const struct kernel_options how = cli_kernel(cli);
-	struct kernel *k;
-
-	status_set("kernel %s%s%s", spec, cli->arch ? " for " : "", cli->arch ?: "");
-	k = kernel_resolve(&how, spec, err);
-	if (k)
-		g_ptr_array_add(kernels, k);
-	return k;
-}
-
-/* Can VMs of @a be had here, and programs for them be compiled?  Says why not */
-static bool arch_is_here(const struct arch *a)
-{
-	g_autofree char *gcc = NULL, *cc = NULL, *qemu = NULL;
-
-	if (!a->qemu)
-		return false;
-	gcc = g_strconcat(arch_cross(a), "gcc", NULL);
-	cc = g_find_program_in_path(gcc);
-	qemu = g_find_program_in_path(a->qemu);
-	if (!cc || !qemu)
-		status_note("--arch all leaves %s out: no %s; ./run.sh doctor names the package", a->name,
-			    qemu ? gcc : a->qemu);
-	return cc && qemu;
-}
-
-/* --arch all: @spec of each architecture, with the architecture in the heading */
-static bool add_of_all(GPtrArray *kernels, const struct cli *cli, const char *spec, GError **err)
-{
-	unsigned int n;
-	const struct arch *rows = arch_all(&n);
-
-	for (unsigned int i = 0; i < n; i++) {
-		struct cli one = *cli;
-		struct kernel *k;
-		char *label;
-
-		if (!arch_is_here(&rows[i]))
-			continue;
-		one.arch = (char *)rows[i].name;
-		if (!add_kernel(kernels, &one, spec, err))
-			return false;
-		k = kernels->pdata[kernels->len - 1];
-		label = g_strdup_printf("%s-%s", k->version, k->arch);
-		g_free(k->label);
-		k->label = label;
-	}
-	return true;
-}
-
-GPtrArray *run_kernels(const struct cli *cli, GError **err)
-{
-	GPtrArray *kernels = g_ptr_array_new_with_free_func(kernel_unref);
-	bool all = cli->arch && !strcmp(cli->arch, "all"), ok = true;
-	guint i;
-
-	for (i = 0; ok && i < MAX(cli->kernels->len, 1); i++) {
-		const char *spec = cli->kernels->len ? cli->kernels->pdata[i] : DEFAULT_KERNEL;
-
-		ok = all ? add_of_all(kernels, cli, spec, err) : add_kernel(kernels, cli, spec, err);
-	}
-	if (!ok) {
-		g_ptr_array_unref(kernels);
-		return NULL;
-	}
-	unique_labels(kernels);
-	return kernels;
-}
-
-static char *slurp(const char *dir, const char *name)
-{
-	char *path = g_build_filename(dir, name, NULL), *text = NULL;
-
-	g_file_get_contents(path, &text, NULL, NULL);
-	g_free(path);
-	return text;
-}
-
-/* A form asked for alone is printed in place of the text */
-static void print_form(const char *dir, const char *name)
-{
-	char *text = slurp(dir, name);
-
-	if (text)
-		fputs(text, stdout);
-	g_free(text);
-}
-
-int run_reports(const struct cli *cli, json_t *run, const char *dir, GError **err)
-{
-	bool only_json = cli->json && !cli->tap && !cli->junit && !cli->html && !cli->kcidb;
-	bool only_tap = cli->tap && !cli->json && !cli->junit && !cli->html && !cli->kcidb;
-	char *name = g_path_get_basename(dir);
-	GError *e = NULL;
-
-	if (!cli->no_history && !history_add(run, &e)) {
-		status_note("not in the history: %s", e->message);
-		g_clear_error(&e);
-	}
-	if (!report_summary(run, dir, err) || !report_tap(run, dir, err) ||
-	    (cli->junit && !report_junit(run, dir, err)) ||
-	    (cli->html && !report_html(run, dir, err)) ||
-	    (cli->kcidb && !report_kcidb(run, dir, err)))
-		return MMG_EXIT_BROKEN;
-	if (only_json)
-		print_form(dir, "run.json");
-	else if (only_tap)
-		print_form(dir, "results.tap");
-	else if (!cli->quiet && !report_text(run, dir, stdout, isatty(STDOUT_FILENO) &&
-					     !g_getenv("NO_COLOR"), err))
-		return MMG_EXIT_BROKEN;
-	report_annotations(run);
-	fflush(stdout);
-	status_clear();
-	if (!cli->quiet)
-		fprintf(stderr, "mmgate: results in %s\n", dir);
-	fprintf(stderr, "mmgate: %s\n", json_string_value(json_object_get(run, "reason")));
-	g_free(name);
-	return json_integer_value(json_object_get(run, "exit"));
-}
 
 /* One boot of @k as it would be, QEMU's command line last */
 static bool show_boot(const struct cli *cli, const struct boot_plan *bp, const struct kernel *k,
@@ -298,12 +147,12 @@ int verb_run(struct cli *cli, GError **err)
 		return MMG_EXIT_USAGE;
 	if (cli->dry_run)
 		return dry_run(cli, err);
-	s.kernels = run_kernels(cli, err);
+	s.kernels = cli_kernels(cli, err);
 	if (!s.kernels)
 		return MMG_EXIT_BROKEN;
 	run = suite_run(&s, &dir, err);
 	if (run)
-		status = run_reports(cli, run, dir, err);
+		status = cli_reports(cli, run, dir, err);
 	json_decref(run);
 	g_free(dir);
 	g_ptr_array_unref(s.kernels);

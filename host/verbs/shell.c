@@ -156,7 +156,7 @@ static int boot_shell(struct cli *cli, const struct kernel *k, struct boot_plan 
 
 int verb_shell(struct cli *cli, GError **err)
 {
-	GPtrArray *kernels = run_kernels(cli, err), *catalog = NULL;
+	GPtrArray *kernels = cli_kernels(cli, err), *catalog = NULL;
 	const struct kernel_options how = cli_kernel(cli);
 	struct boot_plan *bp = NULL;
 	int status = MMG_EXIT_BROKEN;

@@ -84,6 +84,10 @@ struct cli *cli_new(void);
 /* What @cli says, as the rooms below take it; borrowed from @cli */
 struct kernel_options cli_kernel(const struct cli *cli);
 struct run_options cli_run(const struct cli *cli);
+struct report_forms cli_forms(const struct cli *cli);
+/* kernels_resolve() and reports_make() by what @cli says */
+GPtrArray *cli_kernels(const struct cli *cli, GError **err);
+int cli_reports(const struct cli *cli, json_t *run, const char *dir, GError **err);
 /* The architecture asked for, or the host's, as a static string */
 const char *cli_arch(const struct cli *cli);
 void cli_free(struct cli *cli);
@@ -98,54 +102,11 @@ int (*cli_parse(struct cli *cli, int argc, char **argv, enum cli_help *help,
 /* Help for @verb, or for all where NULL; g_free() it */
 char *cli_usage(const char *verb);
 
-/* ---- run.c ---- */
-
-/* The kernels of --kernel (or the default one), labels made unique; NULL with *@err */
-GPtrArray *run_kernels(const struct cli *cli, GError **err);
-/* Write the reports that were asked for, the history, the text and the last line; exit status */
-int run_reports(const struct cli *cli, json_t *run, const char *dir, GError **err);
-
-/* ---- matrix.c ---- */
-
-/* Give each red cell of @run its reason, and the run its verdict; the exit status, with *@err where it cannot be had */
-int matrix_judge(json_t *run, GError **err);
-/* Write and print what was asked for of a table; the exit status */
-int matrix_say(const struct cli *cli, json_t *run, const char *dir, GError **err);
-
-/* ---- gate.c: what a run says about each case ---- */
+/* ---- gate.c ---- */
 
 /* The gate that @cli asks for, from its files to its results; exit status, with *@err where it has none */
 int gate_run(struct cli *cli, GError **err);
 /* The base and the patched kernel of gate @name, built or from the cache; NULL with *@err */
 GPtrArray *gate_kernels(const struct cli *cli, const char *name, GError **err);
-
-/**
- * struct seen - what one case did in all runs of one kernel
- * @name:	family/test/case, or boot/splat and boot/between_tests
- * @machine:	where
- * @t:		counts
- * @reason:	of its worst result
- * @metrics:	name -> GArray of double
- */
-struct seen {
-	char *name, *machine, *reason;
-	struct tally t;
-	GHashTable *metrics;
-};
-
-/* "name@machine" -> struct seen *, for kernel @nr of @run */
-GHashTable *seen_collect(json_t *run, int nr);
-/*
- * Make the two speak of the same cases: a test that never came to its cases (a
- * dead VM) stands for each of them, and a boot without trouble passes what the
- * other's boots failed at.
- */
-void seen_align(GHashTable *a, json_t *run_a, int nr_a, GHashTable *b, json_t *run_b, int nr_b);
-/* Keys of both, sorted; char * borrowed from the tables */
-GPtrArray *seen_keys(GHashTable *a, GHashTable *b);
-/* True where @glob ("GLOB" or "GLOB@MACHINE") names that case */
-bool claim_matches(const char *glob, const char *name, const char *machine);
-/* The first boot of kernel @nr that did not end well: its reason, NULL where all did */
-const char *bad_boot(json_t *run, int nr);
 
 #endif /* MMGATE_VERBS_H */

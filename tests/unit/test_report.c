@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/rep.c host/report/report_text.c host/report/report_tap.c host/report/report_junit.c host/report/report_kcidb.c host/report/report_summary.c host/report/html.c host/report/report_html.c host/report/report_figures.c host/report/report_bench.c host/report/report_value.c host/report/report_compare.c host/verbs/report_verb.c host/report/artifact.c host/report/plot.c host/base/*.c
+// unit-sources: host/run/rep.c host/report/report_text.c host/report/report_tap.c host/report/report_junit.c host/report/report_kcidb.c host/report/report_summary.c host/report/html.c host/report/report_html.c host/report/report_figures.c host/report/report_bench.c host/report/report_value.c host/report/report_compare.c host/report/artifact.c host/report/plot.c host/base/*.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

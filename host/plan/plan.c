@@ -132,29 +132,90 @@ static bool fits(const struct test *t, const char *machine, bool named)
 	return machine_takes(machine, t);
 }
 
+/* The machine part of "GLOB@MACHINE", or NULL; *@test: the rest, g_free() it */
+static const char *glob_machine(const char *glob, char **test)
+{
+	const char *at = strchr(glob, '@');
+
+	*test = at ? g_strndup(glob, at - glob) : g_strdup(glob);
+	return at ? at + 1 : NULL;
+}
+
+/* Does any of @globs take @t on @machine?  Then its cases are in @cases, or *@all is set. */
+static bool globs_take(const GPtrArray *globs, const struct test *t, const char *machine,
+		       GPtrArray *cases, bool *all)
+{
+	bool hit = *all = !globs->len;
+
+	for (guint i = 0; i < globs->len; i++) {
+		g_autofree char *test = NULL;
+		const char *only = glob_machine(globs->pdata[i], &test);
+
+		if (!only || g_pattern_match_simple(only, machine))
+			hit |= glob_takes(test, t, cases, all);
+	}
+	return hit;
+}
+
+/* Where @t may run: @machines, or those it asks for and those that a glob names beside it; unref it */
+static GPtrArray *machines_of(const struct test *t, const GPtrArray *globs, const GPtrArray *machines)
+{
+	GPtrArray *where = g_ptr_array_new();
+	const GPtrArray *from = machines->len ? machines : t->machines;
+
+	for (guint i = 0; i < from->len; i++)
+		g_ptr_array_add(where, from->pdata[i]);
+	for (guint i = 0; !machines->len && i < globs->len; i++) {
+		const char *at = strchr(globs->pdata[i], '@');
+
+		if (at && !strpbrk(at, "*?") &&
+		    !g_ptr_array_find_with_equal_func(where, at + 1, g_str_equal, NULL))
+			g_ptr_array_add(where, (char *)at + 1);
+	}
+	return where;
+}
+
 static bool plan_test(GPtrArray *plan, const struct test *t, const GPtrArray *globs,
 		      const GPtrArray *machines, GError **err)
 {
-	GPtrArray *cases = g_ptr_array_new_with_free_func(g_free);
-	bool all = !globs->len, hit = all, ok = true;
-	const GPtrArray *where;
-	guint i;
+	g_autoptr(GPtrArray) where = machines_of(t, globs, machines);
+	bool ok = true;
 
-	for (i = 0; i < globs->len; i++)
-		hit |= glob_takes(globs->pdata[i], t, cases, &all);
-	where = machines->len ? machines : t->machines;
-	for (i = 0; hit && ok && i < where->len; i++)
-		if (fits(t, where->pdata[i], globs->len))
+	for (guint i = 0; ok && i < where->len; i++) {
+		g_autoptr(GPtrArray) cases = g_ptr_array_new_with_free_func(g_free);
+		bool all;
+
+		if (globs_take(globs, t, where->pdata[i], cases, &all) &&
+		    fits(t, where->pdata[i], globs->len))
 			ok = add_to(plan, where->pdata[i], t, all ? NULL : cases, err);
-	g_ptr_array_unref(cases);
+	}
 	return ok;
+}
+
+/* A glob with a machine that is not among those asked for would be dropped without a word */
+static bool globs_have_machines(const GPtrArray *globs, const GPtrArray *machines, GError **err)
+{
+	for (guint i = 0; machines->len && i < globs->len; i++) {
+		const char *at = strchr(globs->pdata[i], '@');
+		bool found = !at;
+
+		for (guint j = 0; !found && j < machines->len; j++)
+			found = g_pattern_match_simple(at + 1, machines->pdata[j]);
+		if (!found) {
+			mmg_set_error(err, MMG_EXIT_USAGE, "test '%s' is for a machine that is not among those "
+				      "asked for; add it, or leave out what follows the '@'",
+				      (char *)globs->pdata[i]);
+			return false;
+		}
+	}
+	return true;
 }
 
 GPtrArray *plan_make(const GPtrArray *catalog, const GPtrArray *globs, const GPtrArray *machines,
 		     GError **err)
 {
 	GPtrArray *plan = g_ptr_array_new_with_free_func(boot_plan_free);
-	bool ok = true;
+	bool ok = globs_have_machines(globs, machines, err);
 	guint i;
 
 	/* a misspelt machine is told before anything else */

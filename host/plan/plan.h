@@ -84,8 +84,8 @@ struct boot_plan {
 
 /*
  * Which tests of @catalog run on which machines.  Without @globs and @machines it is
- * the main job (mmgate-quick).  A glob's third part names cases.  NULL with
- * *@err where nothing fits.
+ * the main job (mmgate-quick).  A glob's third part names cases; "@MACHINE" (a glob, too) after it
+ * narrows it to machines.  NULL with *@err where nothing fits.
  */
 GPtrArray *plan_make(const GPtrArray *catalog, const GPtrArray *globs, const GPtrArray *machines,
 		     GError **err);

@@ -276,9 +276,27 @@ static bool is_open(const struct judged *j)
 	return j->claim == CLAIM_FIXES || (j->claim == CLAIM_KEEPS && j->patched.fail);
 }
 
+static unsigned int runs(const struct tally *t)
+{
+	return t->pass + t->fail;
+}
+
+/*
+ * A claim that one kernel answered and the other skipped is open: a series must not come to a
+ * pass by making a test impossible.  What only a kept case's base lacks says nothing against it.
+ */
+static bool is_half(const struct judged *j)
+{
+	if (j->change != CHANGE_SKIPPED && j->change != CHANGE_ABSENT)
+		return false;
+	return (j->claim != CLAIM_NONE && runs(&j->base) && !runs(&j->patched)) ||
+	       (j->claim == CLAIM_FIXES && !runs(&j->base) && runs(&j->patched));
+}
+
 enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, unsigned int *more)
 {
 	struct counts fixes = { 0 }, all = { 0 }, claimed = { 0 }, open = { 0 };
+	const struct judged *half = NULL;
 	const struct judged *j;
 
 	*more = 0;
@@ -288,6 +306,8 @@ enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, 
 			count(&claimed, &cases[i]);
 		if (is_open(&cases[i]))
 			count(&open, &cases[i]);
+		if (is_half(&cases[i]) && !half)
+			half = &cases[i];
 		if (cases[i].claim == CLAIM_FIXES)
 			count(&fixes, &cases[i]);
 	}
@@ -304,6 +324,12 @@ enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, 
 				       j->base.broken, j->patched.broken);
 		return VERDICT_BROKEN;
 	}
+	if (half) {
+		*why = g_strdup_printf("%s ran on %s and not on %s, so that nothing can be said of it",
+				       half->name, runs(&half->base) ? "base" : "patched",
+				       runs(&half->base) ? "patched" : "base");
+		return VERDICT_BROKEN;
+	}
 	/* nothing is claimed to be fixed: something has to have run all the same */
 	if (!fixes.all && claimed.all == claimed.n[CHANGE_SKIPPED] + claimed.n[CHANGE_ABSENT]) {
 		j = claimed.first[CHANGE_SKIPPED];
@@ -316,6 +342,12 @@ enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, 
 		*why = g_strdup_printf("none of the cases that the series should fix ran on both "
 				       "kernels%s%s", j ? ", skipped: " : "", j ? j->name : "");
 		return VERDICT_BROKEN;
+	}
+	/* what failed in every run of the patched kernel is settled, whatever else is open */
+	j = fixes.first[CHANGE_STILL_FAILING];
+	if (j) {
+		*why = say(j, fixes.n[CHANGE_STILL_FAILING], fixes.n[CHANGE_STILL_FAILING] > 1 ? "still fail" : "still fails");
+		return VERDICT_NOT_FIXED;
 	}
 	j = open.first[CHANGE_FLAKY];
 	if (j) {
@@ -333,14 +365,10 @@ enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, 
 			*why = g_strdup_printf("%s; more runs will not make that a pass", said);
 		return VERDICT_INCONCLUSIVE;
 	}
-	j = fixes.first[CHANGE_STILL_FAILING];
-	if (j) {
-		*why = say(j, fixes.n[CHANGE_STILL_FAILING], "still fails");
-		return VERDICT_NOT_FIXED;
-	}
 	j = fixes.first[CHANGE_STILL_PASSING];
 	if (j) {
-		*why = say(j, fixes.n[CHANGE_STILL_PASSING], "passes without the series already");
+		*why = say(j, fixes.n[CHANGE_STILL_PASSING], fixes.n[CHANGE_STILL_PASSING] > 1 ?
+			   "pass without the series already" : "passes without the series already");
 		return VERDICT_NOT_REPRODUCED;
 	}
 	*why = g_strdup_printf("%u case%s fixed, %u unchanged, none worse",

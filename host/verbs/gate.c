@@ -503,6 +503,23 @@ static json_t *metric_json(const struct gate_metric *m, const struct seen *a, co
 			 "change", word);
 }
 
+/* A case that the gate claims to be fixed and that no boot of either kernel knows; NULL where there is none */
+static const char *claim_unseen(const struct gate *g, const struct judged *all, unsigned int n)
+{
+	for (guint i = 0; i < g->fixes->len; i++) {
+		bool seen = false;
+
+		for (unsigned int j = 0; j < n && !seen; j++) {
+			g_auto(GStrv) at = g_strsplit(all[j].name, "@", 2);
+
+			seen = claim_matches(g->fixes->pdata[i], at[0], at[1]);
+		}
+		if (!seen)
+			return g->fixes->pdata[i];
+	}
+	return NULL;
+}
+
 /* Everything the run says, into run["gate"]; the verdict with it */
 static enum verdict judge(const struct gate *g, json_t *run, json_t *out)
 {
@@ -512,7 +529,7 @@ static enum verdict judge(const struct gate *g, json_t *run, json_t *out)
 	g_autoptr(GPtrArray) keys = NULL;
 	g_autofree struct judged *all = NULL;
 	g_autofree char *why = NULL;
-	const char *boot = NULL, *worse = NULL;
+	const char *boot = NULL, *worse = NULL, *unseen;
 	unsigned int n = 0, more;
 	enum verdict v;
 
@@ -547,6 +564,12 @@ static enum verdict judge(const struct gate *g, json_t *run, json_t *out)
 		}
 	}
 	v = verdict_of(all, n, &why, &more);
+	unseen = claim_unseen(g, all, n);
+	if (unseen && v != VERDICT_REGRESSED && v != VERDICT_BROKEN) {
+		g_free(why);
+		why = g_strdup_printf("%s is claimed to be fixed, and no such case ran", unseen);
+		v = VERDICT_BROKEN;
+	}
 	if (worse && v == VERDICT_PASS) {
 		g_free(why);
 		why = g_strdup_printf("%s got worse (rank test, 95 %%)", worse);

@@ -18,8 +18,11 @@
  * A walk that finds young pages in pass 3 did not clear the secondary MMU's bits;
  * one without events in pass 2 never asked KVM (kernels before the series).
  *
- * How it could mislead: the counters are of the group's all pages, a batch is
- * allowed for what the process itself has; a trace with lost events is broken.
+ * And what a walk counts after all units were touched, less what it counts after one was, is
+ * the other units, within a quarter.
+ *
+ * How it could mislead: the counters are of all pages of the group, so a batch is allowed
+ * for what the process itself has; a trace with lost events is broken.
  */
 #include "scenario.h"
 
@@ -30,6 +33,7 @@
 #include "trace.h"
 
 #define BATCH	64
+#define ROUNDS	5
 
 struct params {
 	enum backing backing;
@@ -67,6 +71,13 @@ static u32 *half_of(const struct scenario *s, size_t *n)
 
 /* --- walk counters ------------------------------------------------------------------- */
 
+static int by_value(const void *a, const void *b)
+{
+	const long long x = *(const long long *)a, y = *(const long long *)b;
+
+	return (x > y) - (x < y);
+}
+
 /* Young entries that one aging counts */
 static long long young_in_walk(struct scenario *s)
 {
@@ -81,12 +92,35 @@ static long long young_in_walk(struct scenario *s)
 	return group_counter(&s->group, WALK_YOUNG) - before;
 }
 
+/*
+ * How many more young entries a walk finds after all units were touched than after one was: the
+ * middle of ROUNDS walks each.  What the process itself touches is in both and falls out, which
+ * matters where there are few units: its own entries are as many as 16 huge pages.
+ */
+static long long young_beyond_one(struct scenario *s)
+{
+	long long all[ROUNDS], one[ROUNDS];
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		scenario_touch(s, s->all, s->r.units, false);
+		all[i] = young_in_walk(s);
+		scenario_touch(s, s->all, 1, false);
+		one[i] = young_in_walk(s);
+	}
+	qsort(all, ROUNDS, sizeof(*all), by_value);
+	qsort(one, ROUNDS, sizeof(*one), by_value);
+	mmg_metric("young_after_all", all[ROUNDS / 2]);
+	mmg_metric("young_after_one", one[ROUNDS / 2]);
+	return all[ROUNDS / 2] - one[ROUNDS / 2];
+}
+
 static void counter_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
 	const char *who = p->host ? "host" : "guest";
 	static struct scenario s;
-	long long all, half, none;
+	long long all, half, none, beyond;
 	size_t n;
 	u32 *list;
 
@@ -96,6 +130,7 @@ static void counter_case(const struct mmg_case *c)
 	scenario_touch(&s, list, n, false);
 	half = young_in_walk(&s);
 	none = young_in_walk(&s);
+	beyond = young_beyond_one(&s);
 	mmg_metric("units", s.r.units);
 	mmg_metric("young_all", all);
 	mmg_metric("young_half", half);
@@ -106,6 +141,9 @@ static void counter_case(const struct mmg_case *c)
 		mmg_fail("the walk found %lld young entries after one that cleared them", none);
 	if (all < (long long)s.r.units)
 		mmg_fail("the first walk found %lld of %zu entries young", all, s.r.units);
+	if (beyond * 4 < (long long)(s.r.units - 1) * 3)
+		mmg_fail("touching all %zu units gave %lld young entries more than touching one",
+			 s.r.units, beyond);
 	mmg_pass("young entries found: %lld, then %lld of the %zu that the %s touched, then %lld",
 		 all, half, n, who, none);
 }

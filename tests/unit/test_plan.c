@@ -110,6 +110,9 @@ static void what_runs_where(void **state)
 	/* a machine alone: the tests that ask for it; with a glob: these tests there */
 	check_plan(list(NULL, NULL), list("numa-fake2", NULL), 1, 1, NULL);
 	check_plan(list("mm/zone", NULL), list("numa-fake2", NULL), 1, 1, NULL);
+	/* "@MACHINE" narrows a glob, with and without its machines asked for */
+	check_plan(list("mm/zone@numa-fake2", NULL), list("default", "numa-fake2", NULL), 1, 1, NULL);
+	check_plan(list("kvm/*/thp@default", NULL), list(NULL, NULL), 1, 1, "thp");
 }
 
 static void nothing_fits(void **state)
@@ -122,6 +125,14 @@ static void nothing_fits(void **state)
 	assert_int_equal(err->code, MMG_EXIT_USAGE);
 	g_clear_error(&err);
 	assert_null(plan_make(c, e, m, &err));
+	assert_int_equal(err->code, MMG_EXIT_USAGE);
+	g_clear_error(&err);
+	/* a glob's machine that is not among those asked for is not dropped without a word */
+	g_ptr_array_unref(m);
+	m = list("default", NULL);
+	g_ptr_array_unref(g);
+	g = list("mm/zone@numa-fake2", NULL);
+	assert_null(plan_make(c, g, m, &err));
 	assert_int_equal(err->code, MMG_EXIT_USAGE);
 	g_clear_error(&err);
 	g_ptr_array_unref(c);

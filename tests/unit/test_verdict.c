@@ -121,14 +121,24 @@ static void test_verdicts(void **state)
 	struct judged kept_fails_now = judged(CLAIM_KEEPS, T(1, 2), T(0, 3));
 	struct judged broken = judged(CLAIM_FIXES, (struct tally){ .broken = 1 }, T(1, 0));
 	struct judged absent = judged(CLAIM_FIXES, T(0, 0), T(0, 0));
+	struct judged lost = judged(CLAIM_KEEPS, T(3, 0), (struct tally){ .skip = 3 });
+	struct judged fix_lost = judged(CLAIM_FIXES, T(0, 3), (struct tally){ .skip = 3 });
+	struct judged fix_new = judged(CLAIM_FIXES, (struct tally){ .skip = 3 }, T(3, 0));
+	struct judged new = judged(CLAIM_KEEPS, (struct tally){ .skip = 3 }, T(3, 0));
 	struct judged v[3];
 
 	(void)state;
+	/* no pass by a claimed case that only one of the kernels could run */
+	expect((struct judged[]){ fixed, lost }, 2, VERDICT_BROKEN);
+	expect((struct judged[]){ fixed, fix_lost }, 2, VERDICT_BROKEN);
+	expect((struct judged[]){ fixed, fix_new }, 2, VERDICT_BROKEN);
+	expect((struct judged[]){ fixed, new }, 2, VERDICT_PASS);
 	expect((struct judged[]){ fixed, kept }, 2, VERDICT_PASS);
 	expect((struct judged[]){ fixed, kept, worse }, 3, VERDICT_REGRESSED);
 	expect((struct judged[]){ passes, kept }, 2, VERDICT_NOT_REPRODUCED);
 	expect((struct judged[]){ fails, fixed }, 2, VERDICT_NOT_FIXED);
 	expect((struct judged[]){ flaky, fixed }, 2, VERDICT_INCONCLUSIVE);
+	expect((struct judged[]){ flaky, fails }, 2, VERDICT_NOT_FIXED);
 	expect((struct judged[]){ flaky_base }, 1, VERDICT_INCONCLUSIVE);
 	/* what must only not get worse: open where the patched kernel ever failed, not else */
 	expect((struct judged[]){ fixed, kept_flaky_base }, 2, VERDICT_PASS);

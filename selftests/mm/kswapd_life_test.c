@@ -311,10 +311,34 @@ static void stays_asleep(const char *after)
 		mmg_fail("kswapd ran %lu rounds on a node it gave up, %s", now - was, after);
 }
 
+/*
+ * Take pages until the zone is halfway between low and min.  Only below low does an
+ * allocation leave the fast path and call wakeup_kswapd(), and above min it is served
+ * without direct reclaim, which could find the node alive again.  The pages free then.
+ */
+static unsigned long take_below_low(void)
+{
+	struct zoneinfo zi = { 0 };
+	const struct zi_zone *z = look(&zi);
+	unsigned long left;
+
+	while (z->free > (z->low + z->min) / 2 && used < MOST) {
+		take(STEP);
+		z = look(&zi);
+	}
+	left = z->free;
+	if (left >= z->low)
+		mmg_broken("%zu MiB taken, and node %d %s has %lu pages free, low is %lu",
+			   used / MIB, node, z->name, left, z->low);
+	take(2 * STEP);
+	zoneinfo_free(&zi);
+	return left;
+}
+
 static void gives_up(const struct mmg_case *c)
 {
 	struct zoneinfo zi = { 0 };
-	unsigned long was, put;
+	unsigned long was, put, left;
 	const struct zi_zone *z;
 
 	(void)c;
@@ -323,15 +347,17 @@ static void gives_up(const struct mmg_case *c)
 	until_given_up();
 	stays_asleep("with no load");
 	was = rounds();
-	take(2 * STEP);
+	left = take_below_low();
 	stays_asleep("after an allocation");
 	z = look(&zi);
 	if (rounds() != was)
-		mmg_fail("an allocation woke kswapd %lu times on a node it gave up",
+		mmg_fail("allocations below low woke kswapd %lu times on a node it gave up",
 			 rounds() - was);
+	if (!z->unreclaimable)
+		mmg_broken("node %d was reclaimed from while pages were taken below low", node);
 	revive();
-	mmg_pass("gave up with %lu pages free (low %lu, high %lu; %lu of cache put there), sleeps",
-		 z->free, z->low, z->high, put);
+	mmg_pass("gave up (low %lu, high %lu; %lu pages of cache put there), sleeps at %lu pages",
+		 z->low, z->high, put, left);
 }
 
 /* Memory can be reclaimed again: kswapd must take part again */

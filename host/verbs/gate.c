@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arch.h"
+#include "source/based.h"
 #include "run/seen.h"
 #include "verbs/choose.h"
 #include "verbs/verbs.h"
@@ -257,10 +258,20 @@ static void side_clear(struct side *s)
 static bool sides_from_refs(const struct cli *cli, const struct source *src, struct side *base,
 			    struct side *patched, GError **err)
 {
-	if (cli->base && !git_overlay(src, cli->base, base->overlay, err))
+	g_autofree char *found = NULL;
+	const char *ref = cli->base;
+
+	if (cli->series && !ref) {
+		if (!series_base(cli->series, src, &found, &base->how, err))
+			return false;
+		ref = found;
+		if (!cli->quiet)
+			fprintf(stderr, "mmgate: base: %s\n", base->how);
+	}
+	if (ref && !git_overlay(src, ref, base->overlay, err))
 		return false;
-	base->how = cli->base ? g_strdup_printf("revision %s", cli->base) :
-				g_strdup("the work tree as it is");
+	if (!base->how)
+		base->how = ref ? g_strdup_printf("revision %s", ref) : g_strdup("the work tree as it is");
 	if (cli->series) {
 		g_autoptr(GPtrArray) titles = NULL;
 

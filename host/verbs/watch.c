@@ -12,6 +12,7 @@
 
 #include "report/reply.h"
 #include "run/queue.h"
+#include "source/based.h"
 #include "source/commits.h"
 #include "source/mailbox.h"
 #include "verbs/verbs.h"
@@ -130,14 +131,25 @@ static bool write_reply(struct watch *w, const struct mailed *s, struct queued *
 	return reply_write(&r, q->reply, err);
 }
 
-/* The base that the mail names, if the tree has it; else what --base names, else the work tree */
-static char *base_for(const struct watch *w, const struct mailed *s)
+/*
+ * The base that the mail names, if the tree has it; else what --base names, else the work tree or
+ * the newest tag on which it applies.  NULL for the work tree, and with *@err where it applies nowhere.
+ */
+static char *base_for(const struct watch *w, const struct mailed *s, const char *mbox, GError **err)
 {
 	char *id = s->base ? commit_id(w->tree, s->base, NULL) : NULL;
+	g_autofree char *how = NULL;
+	struct source *src;
 
 	if (s->base && !id)
 		status_note("%s: the tree has no commit %s, which the mail names as its base", s->title, s->base);
-	return id ?: g_strdup(w->cli->base);
+	if (id || w->cli->base)
+		return id ?: g_strdup(w->cli->base);
+	src = source_open(w->tree, NULL, err);
+	if (src && series_base(mbox, src, &id, &how, err) && id)
+		status_note("%s: base: %s", s->title, how);
+	source_free(src);
+	return id;
 }
 
 /* Does the series apply?  What does not is refused, whatever else would go wrong later */
@@ -168,7 +180,7 @@ static bool judge(struct watch *w, const struct mailed *s, struct queued *q, GEr
 	g_autofree char *name = file_name(s), *dir = g_build_filename(w->out, name, NULL);
 	g_autofree char *mbox = g_build_filename(dir, "series.mbox", NULL);
 	g_autofree char *results = g_build_filename(dir, "results", NULL);
-	g_autofree char *base = base_for(w, s);
+	g_autofree char *base = NULL;
 	g_autoptr(GPtrArray) none = g_ptr_array_new();
 	struct cli cli = *w->cli;
 	g_autoptr(GError) e = NULL;
@@ -181,12 +193,13 @@ static bool judge(struct watch *w, const struct mailed *s, struct queued *q, GEr
 	/* what a killed watch left of it */
 	mmg_rmtree(results);
 	cli.args = none;
+	base = base_for(w, s, mbox, &e);
 	cli.series = mbox;
 	cli.base = base;
 	cli.out = results;
 	cli.quiet = true;
 	cli.json = cli.tap = false;
-	if (applies(w, mbox, base, &e)) {
+	if (!e && applies(w, mbox, base, &e)) {
 		status = gate_run(&cli, &e);
 	} else {
 		status = e->code;

@@ -5,8 +5,8 @@
  * mmgate-guards: bd74fdaea146 mm: multi-gen LRU: support page table walks
  * mmgate-machines: default numa-fake2 npt-off tdp-mmu-off numa-balancing thp-always disk-swap
  * mmgate-machines: arm64-sw-af arm64-max arm64-nvhe arm64-fake2 riscv64-sv39 riscv64-sv48
- * mmgate-machines: riscv64-nodes ppc64el-powernv9 ppc64el-memoryless
- * mmgate-quick: default numa-fake2 arm64-sw-af riscv64-nodes
+ * mmgate-machines: ppc64el-powernv9 ppc64el-memoryless
+ * mmgate-quick: default numa-fake2 arm64-sw-af
  * mmgate-quick-cases: anon-* shmem host-anon-* host-shmem
  * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG CONFIG_SWAP debugfs root
  * mmgate-modules: kvm zram

@@ -5,8 +5,8 @@
  * mmgate-guards: Fixes: the revert of that commit
  * mmgate-machines: default numa-fake2 numa-fake4 numa-fake8 numa-uneven small-zones
  * mmgate-machines: no-normal memoryless movable one-zone arm64-small-zones arm64-fake2
- * mmgate-machines: arm64-memoryless riscv64-nodes ppc64el-memoryless
- * mmgate-quick: default numa-fake2 small-zones arm64-small-zones arm64-memoryless riscv64-nodes
+ * mmgate-machines: arm64-memoryless ppc64el-memoryless
+ * mmgate-quick: default numa-fake2 small-zones arm64-small-zones arm64-memoryless
  * mmgate-quick: ppc64el-memoryless
  * mmgate-needs: /proc/zoneinfo /proc/sys/vm/lowmem_reserve_ratio
  * mmgate-timeout: 60

@@ -3,7 +3,7 @@
  * mmgate-about: the files that count a zone's and a node's pages agree with each other
  * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
  * mmgate-machines: small-zones numa-uneven memoryless movable arm64-small-zones
- * mmgate-machines: arm64-memoryless riscv64-nodes ppc64el-memoryless
+ * mmgate-machines: arm64-memoryless ppc64el-memoryless
  * mmgate-needs: /proc/zoneinfo
  * mmgate-wants: CONFIG_NUMA CONFIG_COMPACTION CONFIG_PROC_PAGE_MONITOR
  * mmgate-timeout: 60

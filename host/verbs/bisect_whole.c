@@ -26,6 +26,7 @@
  * @faults:	names of the cases that fail at the bad end: only these make a commit bad
  * @rate:	the share of runs in which the fault shows at least
  * @alpha:	how likely one good answer may be wrong
+ * @rounds:	runs of the suite by this start: each has a folder of its own
  */
 struct bisection {
 	struct cli *cli;
@@ -34,7 +35,7 @@ struct bisection {
 	GHashTable *faults;
 	char *bad, *first_bad, *dir, *state;
 	double rate, alpha;
-	unsigned int left;
+	unsigned int left, rounds;
 };
 
 static const struct bisect_step *step_of(const struct bisection *b, const char *commit)
@@ -166,7 +167,7 @@ static bool test_commit(struct bisection *b, struct bisect_step *s, struct kerne
 			bool stop, GError **err)
 {
 	g_autoptr(GPtrArray) kernels = g_ptr_array_new();
-	g_autofree char *sub = g_strdup_printf("%03u-%.12s", b->steps->len + 1, s->commit);
+	g_autofree char *sub = g_strdup_printf("%03u-%.12s", ++b->rounds, s->commit);
 	g_autofree char *out = g_build_filename(b->dir, sub, NULL);
 	struct suite suite = { .opt = cli_run(b->cli), .kernels = kernels, .tests = b->cli->tests,
 			       .machines = b->cli->machines, .repeat = runs, .verb = "bisect",

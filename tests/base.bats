@@ -90,7 +90,7 @@ id() {
 	series 1 "base-commit: $(id v1)" "prerequisite-patch-id: $(id v5)"
 	gate
 	[ "$status" = 4 ]
-	[[ "$output" == *"1 prerequisite patch that the mail names not applied"* ]]
+	[[ "$output" == *"1 prerequisite patch that the mail names is not applied"* ]]
 	series 4 "base-commit: $(id v1)" "prerequisite-patch-id: $(id v5)"
 	gate
 	[ "$status" = 4 ]

@@ -127,9 +127,9 @@ bool series_base(const char *series, const struct source *src, char **ref, char 
 		if (said.prerequisites) {
 			g_autofree char *plain = g_steal_pointer(how);
 
-			*how = g_strdup_printf("%s; %u prerequisite patch%s the mail names not applied", plain,
-					       said.prerequisites,
-					       said.prerequisites == 1 ? " that" : "es that");
+			*how = g_strdup_printf("%s; %u prerequisite patch%s not applied", plain,
+					       said.prerequisites, said.prerequisites == 1 ?
+					       " that the mail names is" : "es that the mail names are");
 		}
 		*ref = said.commit;
 		if (!said.prerequisites || applies_to(series, src, *ref, NULL))

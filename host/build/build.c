@@ -645,15 +645,31 @@ static bool make(const struct work *w, const char *obj, const struct build_spec 
 	return false;
 }
 
+/*
+ * What @obj was configured for: source, options, compiler, and the .config that came of it.  Kbuild asks
+ * the compiler again in each build (scripts/Kconfig.include), so one that was away for a moment leaves
+ * another .config behind, which no later build would mend.  NULL where there is no .config.
+ */
+static char *configured_as(const char *dot, const char *made_of)
+{
+	g_autofree char *text = NULL, *sum = NULL;
+	gsize len;
+
+	if (!g_file_get_contents(dot, &text, &len, NULL))
+		return NULL;
+	sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, len);
+	return g_strconcat(made_of, "\n", sum, NULL);
+}
+
 /* Configure @obj by @want unless it is so already; says what did not survive */
 static bool configure(const struct work *w, const char *obj, const struct build_spec *spec,
-		      const char *want, GError **err)
+		      const char *want, const char *compiler, GError **err)
 {
 	g_autofree char *stamp = g_build_filename(obj, "mmgate.stamp", NULL);
 	g_autofree char *all = g_build_filename(obj, "mmgate.config", NULL);
 	g_autofree char *dot = g_build_filename(obj, ".config", NULL);
 	g_autofree char *var = g_strdup_printf("KCONFIG_ALLCONFIG=%s", all);
-	g_autofree char *now = NULL, *was = NULL, *config = NULL, *kconf = NULL;
+	g_autofree char *made_of = NULL, *now = NULL, *was = NULL, *config = NULL, *kconf = NULL;
 	g_autoptr(GHashTable) kconfigs = overlay_new();
 	const char *targets[] = { var, "allnoconfig", NULL };
 	struct progress p = { .label = spec->label };
@@ -668,10 +684,11 @@ static bool configure(const struct work *w, const char *obj, const struct build_
 				overlay_set(kconfigs, k, v ? g_bytes_ref(v) : NULL);
 	}
 	kconf = overlay_hash(kconfigs);
-	now = g_strconcat(w->key, "\n", kconf, "\n", want, NULL);
-	if (g_file_test(dot, G_FILE_TEST_EXISTS) && g_file_get_contents(stamp, &was, NULL, NULL) &&
-	    !strcmp(was, now))
+	made_of = g_strjoin("\n", w->key, kconf, compiler, want, NULL);
+	now = configured_as(dot, made_of);
+	if (now && g_file_get_contents(stamp, &was, NULL, NULL) && !strcmp(was, now))
 		return true;
+	g_clear_pointer(&now, g_free);
 	status_set("configuring %s", spec->label);
 	unlink(stamp);
 	if (!mmg_write_atomic(all, want, -1, err) ||
@@ -680,7 +697,8 @@ static bool configure(const struct work *w, const char *obj, const struct build_
 		return false;
 	}
 	g_free(p.error);
-	if (!g_file_get_contents(dot, &config, NULL, NULL)) {
+	now = configured_as(dot, made_of);
+	if (!now || !g_file_get_contents(dot, &config, NULL, NULL)) {
 		mmg_set_error(err, MMG_EXIT_BROKEN, "configuring the kernel left no %s", dot);
 		return false;
 	}
@@ -835,7 +853,7 @@ static struct build_result *build_in(struct work *w, const struct build_spec *sp
 	bool ok;
 
 	obj = g_build_filename(w->dir, name, NULL);
-	if (!mmg_mkdirs(obj, err) || !configure(w, obj, spec, want, err))
+	if (!mmg_mkdirs(obj, err) || !configure(w, obj, spec, want, compiler, err))
 		return NULL;
 	status_set("building %s", spec->label);
 	what = g_strdup_printf("building %s", spec->label);

@@ -177,6 +177,31 @@ static void test_older_change(void **state)
 	g_free(good);
 }
 
+/* A .config that was changed behind the stamp is not built with: a compiler may have been away for a while */
+static void test_config_changed_outside(void **state)
+{
+	struct build_result *r = build(NULL, NULL);
+	g_autofree char *cache = g_build_filename(dir, "cache", "mmgate", "build", NULL);
+	g_autofree char *want = NULL, *dot = NULL, *got = NULL;
+	const char *work;
+	GDir *d;
+
+	(void)state;
+	assert_non_null(r);
+	assert_true(g_file_get_contents(r->config, &want, NULL, NULL));
+	build_result_free(r);
+	d = g_dir_open(cache, 0, NULL);
+	work = g_dir_read_name(d);
+	dot = g_build_filename(cache, work, "x86_64", ".config", NULL);
+	g_dir_close(d);
+	assert_true(g_file_set_contents(dot, "CONFIG_WRONG=y\n", -1, NULL));
+	r = build("int _start(void) { return 7; }\n", NULL);
+	assert_non_null(r);
+	assert_true(g_file_get_contents(r->config, &got, NULL, NULL));
+	assert_string_equal(got, want);
+	build_result_free(r);
+}
+
 static void test_compile_error(void **state)
 {
 	GError *err = NULL;
@@ -229,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_variants), cmocka_unit_test(test_older_change),
+		cmocka_unit_test(test_config_changed_outside),
 		cmocka_unit_test(test_compile_error), cmocka_unit_test(test_unclean),
 		cmocka_unit_test(test_no_source),
 	};

@@ -13,6 +13,7 @@
 /* ---- suite.c: run tests on kernels, the heart of run, gate, mutants and bisect ---- */
 
 #define DEFAULT_KERNEL "debian:6.12"	/* where no --kernel is given */
+#define MAX_REPEAT	10000	/* of --repeat and of repeat= */
 
 /**
  * struct run_options - how tests are run, as results record it

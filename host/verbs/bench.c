@@ -426,6 +426,7 @@ static int bench_dry_run(const struct cli *cli, const struct bench *b)
 /* The kernels named, or those of its gate, or the default one */
 int verb_bench(struct cli *cli, GError **err)
 {
+	const struct gate_options opt = cli_gate(cli);
 	const struct bench *b;
 	GPtrArray *kernels, *tests, *machines;
 	int status = MMG_EXIT_BROKEN;
@@ -442,7 +443,7 @@ int verb_bench(struct cli *cli, GError **err)
 		return MMG_EXIT_USAGE;
 	if (cli->dry_run)
 		return bench_dry_run(cli, b);
-	kernels = b->gate && !cli->kernels->len ? gate_kernels(cli, b->gate, err) : cli_kernels(cli, err);
+	kernels = b->gate && !cli->kernels->len ? gate_kernels(&opt, b->gate, err) : cli_kernels(cli, err);
 	if (!kernels)
 		return MMG_EXIT_BROKEN;
 	tests = list_of(b->tests);

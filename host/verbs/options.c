@@ -34,6 +34,16 @@ struct report_forms cli_forms(const struct cli *cli)
 	};
 }
 
+struct gate_options cli_gate(const struct cli *cli)
+{
+	return (struct gate_options){
+		.run = cli_run(cli), .forms = cli_forms(cli), .words = cli->args, .kernels = cli->kernels,
+		.config = cli->config, .arch = cli_arch(cli), .tree = cli->tree, .base = cli->base,
+		.patched = cli->patched, .series = cli->series, .repeat = cli->repeat,
+		.budget = cli->budget, .dry_run = cli->dry_run,
+	};
+}
+
 GPtrArray *cli_kernels(const struct cli *cli, GError **err)
 {
 	const struct kernel_options how = cli_kernel(cli);

@@ -5,6 +5,7 @@
 #ifndef MMGATE_VERBS_H
 #define MMGATE_VERBS_H
 
+#include "gate/gate.h"
 #include "report/report.h"
 
 /**
@@ -78,13 +79,12 @@ int verb_matrix(struct cli *cli, GError **err);
 int verb_merge(struct cli *cli, GError **err);
 int verb_drift(struct cli *cli, GError **err);
 
-#define MAX_REPEAT	10000	/* of --repeat and of repeat= */
-
 struct cli *cli_new(void);
 /* What @cli says, as the rooms below take it; borrowed from @cli */
 struct kernel_options cli_kernel(const struct cli *cli);
 struct run_options cli_run(const struct cli *cli);
 struct report_forms cli_forms(const struct cli *cli);
+struct gate_options cli_gate(const struct cli *cli);
 /* kernels_resolve() and reports_make() by what @cli says */
 GPtrArray *cli_kernels(const struct cli *cli, GError **err);
 int cli_reports(const struct cli *cli, json_t *run, const char *dir, GError **err);
@@ -101,12 +101,5 @@ int (*cli_parse(struct cli *cli, int argc, char **argv, enum cli_help *help,
 		GError **err))(struct cli *cli, GError **err);
 /* Help for @verb, or for all where NULL; g_free() it */
 char *cli_usage(const char *verb);
-
-/* ---- gate.c ---- */
-
-/* The gate that @cli asks for, from its files to its results; exit status, with *@err where it has none */
-int gate_run(struct cli *cli, GError **err);
-/* The base and the patched kernel of gate @name, built or from the cache; NULL with *@err */
-GPtrArray *gate_kernels(const struct cli *cli, const char *name, GError **err);
 
 #endif /* MMGATE_VERBS_H */

@@ -200,7 +200,9 @@ static bool judge(struct watch *w, const struct mailed *s, struct queued *q, GEr
 	cli.quiet = true;
 	cli.json = cli.tap = false;
 	if (!e && applies(w, mbox, base, &e)) {
-		status = gate_run(&cli, &e);
+		const struct gate_options opt = cli_gate(&cli);
+
+		status = gate_run(&opt, &e);
 	} else {
 		status = e->code;
 		if (status != MMG_EXIT_INTERRUPTED)

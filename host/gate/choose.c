@@ -2,7 +2,7 @@
 /*
  * gate --series without a name: which tests does this series call for?
  */
-#include "verbs/choose.h"
+#include "gate/choose.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Gates: does a series do what it says?  Used by the verbs gate, watch and bench.
+ */
+#ifndef MMGATE_GATE_H
+#define MMGATE_GATE_H
+
+#include "build/build.h"
+#include "report/report.h"
+#include "run/run.h"
+#include "source/source.h"
+
+/**
+ * struct gate_options - what is asked of a gate; all of it borrowed
+ * @run:	how tests are run; @run.tests and @run.machines go before those of the gate
+ * @forms:	reports that were asked for
+ * @words:	the gate's name and perhaps a source; empty: tests are chosen by what the series touches
+ * @kernels:	two kernels that are built already, base first, or empty
+ * @config:	more fragments of configs/kernel
+ * @arch:	architecture to build for
+ * @tree:	kernel source tree, or NULL
+ * @base, @patched, @series: what makes the two sides, each NULL where it was not given
+ * @repeat:	runs of each, 0: by the gate
+ * @budget:	minutes that chosen tests may take, 0: the default
+ * @dry_run:	say what would be done
+ */
+struct gate_options {
+	struct run_options run;
+	struct report_forms forms;
+	const GPtrArray *words, *kernels;
+	GPtrArray *config;
+	const char *arch, *tree, *base, *patched, *series;
+	int repeat, budget;
+	bool dry_run;
+};
+
+struct gate_metric {
+	char *cases, *name;
+	bool higher;			/* which way is better */
+};
+
+/**
+ * struct gate - a file of configs/gates
+ * @fixes:	globs of cases that fail on base and pass on patched
+ * @keeps:	globs of cases that must not get worse
+ * @tests:	globs of what is run
+ * @undo:	edits that take the fix out of a tree that has it
+ * @repeat:	least number of runs
+ * @automatic:	no file: tests and machines are chosen by what the series touches
+ */
+struct gate {
+	char *name, *about, *kernels, *arch;
+	GPtrArray *fixes, *keeps, *tests, *machines, *metrics, *undo;
+	int repeat;
+	bool automatic;
+};
+
+/* ---- file.c ---- */
+
+/* Gate @name of configs/gates, or a file; NULL with *@err */
+struct gate *gate_load(const char *name, GError **err);
+/* A gate without a file: nothing may get worse; its tests are chosen once the series is applied */
+struct gate *gate_automatic(void);
+void gate_free(struct gate *g);
+
+/* ---- sides.c ---- */
+
+/**
+ * struct side - base or patched
+ * @how:	one line: what was done to get it
+ */
+struct side {
+	GHashTable *overlay;
+	char *how;
+};
+
+void side_clear(struct side *s);
+/*
+ * Base and patched, built from source @word (NULL: the tree) or taken from the cache; empty for a
+ * dry run.  struct kernel *; NULL with *@err
+ */
+GPtrArray *gate_kernels_built(const struct gate_options *opt, struct gate *g, const char *word,
+			      struct side *base, struct side *patched, GError **err);
+/* Base and patched as --kernel names them; NULL with *@err */
+GPtrArray *gate_kernels_named(const struct gate_options *opt, struct side *base, struct side *patched,
+			      GError **err);
+/* Base and patched of gate @name for another verb; NULL with *@err */
+GPtrArray *gate_kernels(const struct gate_options *opt, const char *name, GError **err);
+
+/* ---- judge.c ---- */
+
+/* Everything that @run says of what @g claims, into @out (run["gate"]); the verdict with it */
+enum verdict gate_judge(const struct gate *g, json_t *run, json_t *out);
+/* Exit, verdict and reason of @run by what gate_judge() set in @out */
+void gate_set_verdict(json_t *run, json_t *out, enum verdict v);
+
+/* ---- gate.c ---- */
+
+/* The gate that @opt asks for, from its files to its results; exit status, with *@err where it has none */
+int gate_run(const struct gate_options *opt, GError **err);
+
+#endif /* MMGATE_GATE_H */

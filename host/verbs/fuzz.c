@@ -65,40 +65,49 @@ static void draw_memory(struct draw *d)
 	}
 }
 
-/* Nodes of QEMU's making: some with memory of their own, some with a CPU only; how many there are */
+/*
+ * Nodes of QEMU's making: some with memory of their own, some with a CPU only, which may
+ * come first; now and then with distances.  Returns how many have memory.
+ */
 static int draw_real_nodes(struct draw *d, int cpus)
 {
-	int with = between(d, 1, MIN(4, d->memory / NODE_MIB)), without = between(d, 0, 2);
-	int left = d->memory, n, cpu = 0;
+	int with = between(d, 1, MIN(6, d->memory / NODE_MIB)), without = between(d, 0, 2);
+	int left = d->memory, all, n, cpu = 0, empty_first;
 	GString *q = g_string_new(NULL);
 
 	if (with + without < 2)
 		without = 1;
-	for (n = 0; n < with; n++) {
-		int rest = (with - n - 1) * NODE_MIB;
-		int size = n == with - 1 ? left : chance(d, 50) ? left / (with - n) / 16 * 16 :
-			   between(d, NODE_MIB, left - rest) / 16 * 16;
+	all = with + without;
+	empty_first = chance(d, 20) ? without : 0;
+	for (n = 0; n < all; n++) {
+		int nr = n < empty_first ? -1 : n - empty_first, rest, size;
 
-		/* node 0 has to hold the kernel */
-		if (!n && size < BOOT_MIB && left - BOOT_MIB >= rest)
-			size = BOOT_MIB;
-		left -= size;
-		g_string_append_printf(q, "%s-object;memory-backend-ram,id=m%d,size=%dM;-numa;node,nodeid=%d,memdev=m%d%s",
-				       n ? ";" : "", n, size, n, n, "");
-		if (cpu < cpus && (!n || chance(d, 60)))
+		g_string_append_printf(q, "%s", n ? ";" : "");
+		if (nr < 0 || nr >= with) {
+			g_string_append_printf(q, "-numa;node,nodeid=%d", n);
+		} else {
+			rest = (with - nr - 1) * NODE_MIB;
+			size = nr == with - 1 ? left : chance(d, 50) ? left / (with - nr) / 16 * 16 :
+			       between(d, NODE_MIB, left - rest) / 16 * 16;
+			/* the first of them has to hold the kernel */
+			if (!nr && size < BOOT_MIB && left - BOOT_MIB >= rest)
+				size = BOOT_MIB;
+			left -= size;
+			g_string_append_printf(q, "-object;memory-backend-ram,id=m%d,size=%dM;-numa;node,nodeid=%d,memdev=m%d",
+					       n, size, n, n);
+		}
+		if (cpu < cpus && (nr < 0 || nr >= with || chance(d, 70)))
 			g_string_append_printf(q, ",cpus=%d", cpu++);
-	}
-	for (; n < with + without; n++) {
-		if (cpu < cpus)
-			g_string_append_printf(q, ";-numa;node,nodeid=%d,cpus=%d", n, cpu++);
-		else
-			g_string_append_printf(q, ";-numa;node,nodeid=%d", n);
 	}
 	/* whoever is left over goes to node 0 */
 	for (; cpu < cpus; cpu++)
 		g_string_append_printf(q, ";-numa;cpu,node-id=0,socket-id=%d,core-id=0,thread-id=0", cpu);
+	for (n = 0; chance(d, 40) && n < all; n++)
+		for (int to = n + 1; to < all; to++)
+			g_string_append_printf(q, ";-numa;dist,src=%d,dst=%d,val=%d", n, to, between(d, 11, 80));
 	g_string_append_printf(d->text, "qemu=%s\n", q->str);
-	g_string_append_printf(d->about, ", %d nodes with memory and %d without", with, without);
+	g_string_append_printf(d->about, ", %d nodes with memory and %d without%s", with, without,
+			       empty_first ? ", which come first" : "");
 	g_string_free(q, TRUE);
 	return with;
 }
@@ -119,8 +128,10 @@ static void draw_fake_nodes(struct draw *d, int real)
 	} else {
 		int n = between(d, 2, most);
 
-		add(d, "numa=fake=%d%s", n, real && chance(d, 30) ? "U" : "");
-		g_string_append_printf(d->about, ", %d fake nodes", n);
+		bool each = chance(d, 30);
+
+		add(d, "numa=fake=%d%s", n, each ? "U" : "");
+		g_string_append_printf(d->about, ", %d fake nodes%s", n, each && real ? " of each" : "");
 	}
 }
 
@@ -137,6 +148,8 @@ static void draw_zones(struct draw *d)
 		add(d, "kernelcore=%dM", between(d, BOOT_MIB, MAX(d->memory * 3 / 4, BOOT_MIB)));
 	else if (kind == 3)
 		add(d, "kernelcore=%d%%", between(d, 40, 95));
+	else if (kind == 4 && chance(d, 30))
+		add(d, "kernelcore=mirror");
 	/* a zone of a handful of pages: the end of memory lies just above 4G */
 	if (d->below_4g && chance(d, 25))
 		add(d, "mem=%dM", 4096 + between(d, 1, 20));
@@ -148,6 +161,24 @@ static void draw_zones(struct draw *d)
 		add(d, "init_on_alloc=0");
 	if (chance(d, 15))
 		add(d, "transparent_hugepage=%s", chance(d, 50) ? "never" : "always");
+}
+
+/* Kernel parameters that people boot with, none of which may change an answer */
+static void draw_parameters(struct draw *d)
+{
+	static const char *const odd[] = {
+		"init_on_free=1", "page_poison=1", "slub_debug=F", "slab_nomerge", "page_alloc.shuffle=1", "nokaslr",
+		"cgroup.memory=nokmem", "cgroup.memory=nosocket", "psi=0", "mitigations=off", "threadirqs",
+		"preempt=full", "zswap.enabled=1", "transparent_hugepage_shmem=always", "hugepages=8", "cma=16M",
+		"movable_node", "memhp_default_state=online_movable", "memhp_default_state=online", "page_owner=on",
+		"numa_balancing=enable", "possible_cpus=16", "norandmaps", "highres=off", "crashkernel=32M",
+		"swiotlb=2048", "no5lvl", "percpu_alloc=page", "hugetlb_free_vmemmap=on", "cgroup_disable=memory",
+		"maxcpus=1", "swapaccount=0", "default_hugepagesz=1G",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(odd); i++)
+		if (chance(d, 5))
+			add(d, "%s", odd[i]);
 }
 
 static void draw_settings(struct draw *d)
@@ -166,6 +197,23 @@ static void draw_settings(struct draw *d)
 		{ "/proc/sys/vm/dirty_ratio", { "5", "80" } },
 		{ "/proc/sys/vm/page-cluster", { "0", "3", "6" } },
 		{ "/proc/sys/vm/compaction_proactiveness", { "0", "20", "100" } },
+		{ "/proc/sys/vm/vfs_cache_pressure", { "1", "50", "1000" } },
+		{ "/proc/sys/vm/zone_reclaim_mode", { "1", "7" } },
+		{ "/proc/sys/vm/stat_interval", { "10", "120" } },
+		{ "/proc/sys/vm/numa_stat", { "0" } },
+		{ "/proc/sys/vm/extfrag_threshold", { "0", "1000" } },
+		{ "/proc/sys/vm/nr_hugepages", { "4" } },
+		{ "/proc/sys/vm/nr_overcommit_hugepages", { "8" } },
+		{ "/proc/sys/vm/laptop_mode", { "5" } },
+		{ "/proc/sys/vm/user_reserve_kbytes", { "0", "32768" } },
+		{ "/proc/sys/vm/oom_kill_allocating_task", { "1" } },
+		{ "/sys/kernel/mm/transparent_hugepage/enabled", { "never", "madvise", "always" } },
+		{ "/sys/kernel/mm/transparent_hugepage/defrag", { "never", "always", "defer" } },
+		{ "/sys/kernel/mm/transparent_hugepage/shmem_enabled", { "always", "within_size" } },
+		{ "/sys/kernel/mm/ksm/run", { "1" } },
+		{ "/sys/kernel/mm/lru_gen/enabled", { "0", "1", "7" } },
+		{ "/sys/kernel/mm/lru_gen/min_ttl_ms", { "0", "200" } },
+		{ "/sys/kernel/mm/swap/vma_ra_enabled", { "false" } },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(odd); i++) {
@@ -215,10 +263,11 @@ char *fuzz_machine(uint64_t seed, int nr)
 	if (chance(&d, real ? 25 : 50))
 		draw_fake_nodes(&d, real);
 	draw_zones(&d);
+	draw_parameters(&d);
 	draw_settings(&d);
 	draw_disks(&d);
 	if (chance(&d, 20))
-		g_string_append(d.text, "dimms=128M;128M;128M;128M\n");
+		g_string_append(d.text, "dimms=128M;128M;128M;128M\nmemory-args=slots=4,maxmem=8G\n");
 	text = g_strdup_printf("# SPDX-License-Identifier: GPL-2.0-only\n[machine]\nabout=%s\narch=x86_64\n%s%s%s%s%s%s%s",
 			       d.about->str, d.text->str, d.append->len ? "append=" : "", d.append->str,
 			       d.append->len ? "\n" : "", d.setup->len ? "setup=" : "", d.setup->str,

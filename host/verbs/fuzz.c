@@ -69,10 +69,11 @@ static void draw_memory(struct draw *d)
  * Nodes of QEMU's making: some with memory of their own, some with a CPU only, which may
  * come first; now and then with distances.  Returns how many have memory.
  */
-static int draw_real_nodes(struct draw *d, int cpus)
+static int draw_real_nodes(struct draw *d, int cpus, bool fake)
 {
 	int with = between(d, 1, MIN(6, d->memory / NODE_MIB)), without = between(d, 0, 2);
 	int left = d->memory, all, n, cpu = 0, empty_first;
+	bool distances;
 	GString *q = g_string_new(NULL);
 
 	if (with + without < 2)
@@ -102,7 +103,9 @@ static int draw_real_nodes(struct draw *d, int cpus)
 	/* whoever is left over goes to node 0 */
 	for (; cpu < cpus; cpu++)
 		g_string_append_printf(q, ";-numa;cpu,node-id=0,socket-id=%d,core-id=0,thread-id=0", cpu);
-	for (n = 0; chance(d, 40) && n < all; n++)
+	/* beside a node without memory numa=fake needs them: docs/findings/numa-fake-memoryless-panic.md */
+	distances = chance(d, 40) || (fake && without);
+	for (n = 0; distances && n < all; n++)
 		for (int to = n + 1; to < all; to++)
 			g_string_append_printf(q, ";-numa;dist,src=%d,dst=%d,val=%d", n, to, between(d, 11, 80));
 	g_string_append_printf(d->text, "qemu=%s\n", q->str);
@@ -127,7 +130,6 @@ static void draw_fake_nodes(struct draw *d, int real)
 		g_string_append_printf(d->about, ", fake nodes of %dM", size);
 	} else {
 		int n = between(d, 2, most);
-
 		bool each = chance(d, 30);
 
 		add(d, "numa=fake=%d%s", n, each ? "U" : "");
@@ -247,7 +249,8 @@ char *fuzz_machine(uint64_t seed, int nr)
 	guint32 parts[] = { seed >> 32, seed, nr };
 	struct draw d = { .rand = g_rand_new_with_seed_array(parts, G_N_ELEMENTS(parts)) };
 	static const int counts[] = { 1, 1, 2, 2, 2, 3, 4, 8 };
-	int cpus, real = 0;
+	int cpus, real;
+	bool fake;
 	char *text;
 
 	d.text = g_string_new(NULL);
@@ -258,9 +261,11 @@ char *fuzz_machine(uint64_t seed, int nr)
 	cpus = counts[between(&d, 0, G_N_ELEMENTS(counts) - 1)];
 	g_string_append_printf(d.text, "cpus=%d\n", cpus);
 	g_string_append_printf(d.about, ", %d CPUs", cpus);
-	if (d.memory >= 2 * NODE_MIB + BOOT_MIB && chance(&d, 35))
-		real = draw_real_nodes(&d, cpus);
-	if (chance(&d, real ? 25 : 50))
+	real = d.memory >= 2 * NODE_MIB + BOOT_MIB && chance(&d, 35);
+	fake = chance(&d, real ? 25 : 50);
+	if (real)
+		real = draw_real_nodes(&d, cpus, fake);
+	if (fake)
 		draw_fake_nodes(&d, real);
 	draw_zones(&d);
 	draw_parameters(&d);

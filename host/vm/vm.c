@@ -44,6 +44,7 @@
 #define SILENT_LIMIT 20			/* no word on the console since power-on */
 #define BEAT_LIMIT 20			/* PID 1 beats once a second */
 #define OFF_LIMIT 15			/* from goodbye to power-off */
+#define DEAD_LIMIT 3			/* no word after the last line of a panic that halts */
 
 enum channel { CONSOLE, KTAP, ARTIFACTS, CONTROL, QMP, CHANNELS };
 
@@ -58,7 +59,7 @@ struct vm_private {
 	int fds[CHANNELS], err_fd;
 	guint sources[CHANNELS], err_source, tick, child;
 	int console_log, spool;
-	gint64 started, limit_from, last_tick, last_beat, last_console, goodbye, deadline;
+	gint64 started, limit_from, last_tick, last_beat, last_console, goodbye, dead, deadline;
 	long long ktap_bytes, artifact_bytes;
 	int tap_log;
 	GString *console, *control, *qmp, *said;
@@ -788,6 +789,19 @@ static void take_ktap(struct vm *vm, const char *buf, ssize_t n)
 	ktap_feed(vm->ktap, buf, n);
 }
 
+/*
+ * panic() prints its last line only where it neither reboots nor powers off: the machine
+ * stands still from then on.  Early in boot that is so whatever panic= says, since it has not
+ * been read yet.  Looks at the last @n bytes, and at the start of a line that they may end.
+ */
+static bool panic_halts(const GString *console, ssize_t n)
+{
+	static const char last[] = "---[ end Kernel panic - not syncing";
+	gsize back = n + sizeof(last);
+
+	return strstr(console->str + (console->len > back ? console->len - back : 0), last);
+}
+
 static void take_console(struct vm *vm, const char *buf, ssize_t n)
 {
 	struct vm_private *p = vm->p;
@@ -802,6 +816,8 @@ static void take_console(struct vm *vm, const char *buf, ssize_t n)
 		/* NULs would end the text for whoever reads it as a string */
 		for (i = 0; i < n; i++)
 			g_string_append_c(p->console, buf[i] ?: ' ');
+		if (!p->dead && panic_halts(p->console, n))
+			p->dead = p->last_console;
 		put_log(vm, p->console_log, buf, n);
 	}
 }
@@ -923,6 +939,8 @@ static gboolean on_vm_tick(gpointer data)
 	} else if (p->goodbye) {
 		if (now - p->goodbye > OFF_LIMIT * k * USEC)
 			end_qemu(vm, SIGKILL);	/* it said goodbye: its word counts */
+	} else if (p->dead && now - MAX(p->last_console, p->last_beat) > DEAD_LIMIT * k * USEC) {
+		end_qemu(vm, SIGKILL);	/* what it said tells what became of it */
 	} else if (!p->hello && !p->console->len && now - p->limit_from > SILENT_LIMIT * k * USEC) {
 		stop_late(vm, "no-boot", "silent boot: no word for %d s (no kernel for this machine, or no serial console in it?)",
 			  SILENT_LIMIT * k);

@@ -68,7 +68,7 @@ static void print_gate(const json_t *run)
 	if (last_row)
 		printf("  (cases that nothing is claimed of and that did not change are in run.json)\n");
 	json_array_foreach(json_object_get(g, "cases"), i, c)
-		if (!strcmp(str(c, "claim"), "fixes") && num(json_object_get(c, "base"), "fail")) {
+		if (obj_claim(c) == CLAIM_FIXES && num(json_object_get(c, "base"), "fail")) {
 			const json_t *b = json_object_get(c, "base"), *p = json_object_get(c, "patched");
 
 			printf("\n  for one, %s on %s\n    base:    %s\n    patched: %s\n"
@@ -195,7 +195,7 @@ static int run_gate(const struct gate_options *opt, const struct gate *g, const 
 	if (num(run, "exit") != MMG_EXIT_INTERRUPTED) {
 		gate_set_verdict(run, out, gate_judge(g, run, out));
 	} else {
-		json_object_set_new(out, "verdict", json_string("broken"));
+		json_object_set_new(out, "verdict", json_string(verdict_name(VERDICT_BROKEN)));
 		json_object_set_new(out, "reason", json_string("interrupted"));
 	}
 	json_object_set(run, "gate", out);

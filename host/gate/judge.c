@@ -18,11 +18,6 @@ static enum claim claim_of(const struct gate *g, const char *name, const char *m
 	return CLAIM_NONE;
 }
 
-static const char *claim_name(enum claim c)
-{
-	return c == CLAIM_FIXES ? "fixes" : c == CLAIM_KEEPS ? "keeps" : "";
-}
-
 static json_t *tally_json(const struct tally *t)
 {
 	double lo, hi;
@@ -181,9 +176,7 @@ void gate_set_verdict(json_t *run, json_t *out, enum verdict v)
 						obj_str(out, "reason"));
 
 	json_object_set_new(out, "exit", json_integer(verdict_exit(v)));
-	json_object_set_new(run, "verdict", json_string(v == VERDICT_PASS ? "pass" :
-							verdict_exit(v) == MMG_EXIT_FAIL ? "fail" :
-							"broken"));
+	json_object_set_new(run, "verdict", json_string(result_name(exit_result(verdict_exit(v)))));
 	json_object_set_new(run, "exit", json_integer(verdict_exit(v)));
 	json_object_set_new(run, "reason", json_string(line));
 }

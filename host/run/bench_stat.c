@@ -88,10 +88,9 @@ GArray *bench_values(const json_t *run, const char *name, int kernel, const char
 	json_array_foreach(json_object_get(run, "cases"), i, c) {
 		json_t *m = json_object_get(json_object_get(c, "metrics"), metric);
 		const char *n = json_string_value(json_object_get(c, "name"));
-		const char *result = json_string_value(json_object_get(c, "result"));
 		double v = json_number_value(m);
 
-		if (g_strcmp0(n, name) || g_strcmp0(result, "pass") || !json_is_number(m))
+		if (g_strcmp0(n, name) || obj_result(c) != RESULT_PASS || !json_is_number(m))
 			continue;
 		if (kernel < 0 || json_integer_value(json_object_get(c, "kernel")) == kernel)
 			g_array_append_val(values, v);

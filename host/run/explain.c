@@ -168,11 +168,11 @@ int explain_run(json_t *run, const GPtrArray *catalog, int *broken, GError **err
 	if (!fixes)
 		return -1;
 	json_array_foreach(json_object_get(run, "cases"), i, o) {
-		const char *result = obj_str(o, "result");
+		enum result result = obj_result(o);
 		const json_t *k = json_array_get(kernels, obj_int(o, "kernel"));
-		bool fail = !strcmp(result, "fail");
+		bool fail = result == RESULT_FAIL;
 
-		if (!fail && strcmp(result, "broken"))
+		if (!result_bad(result))
 			continue;
 		/* a broken experiment says nothing of the kernel, so no fix explains it */
 		if (explain(o, fail ? fixed_in(fixes, catalog, obj_str(o, "name"), obj_str(k, "version")) :

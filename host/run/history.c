@@ -320,19 +320,22 @@ void history_record_free(void *data)
 }
 
 /* A skip neither flips nor keeps; broken and fail are both "did not pass" */
-static void record_add(struct history_record *r, const char *result, double seconds)
+static void record_add(struct history_record *r, enum result result, double seconds)
 {
-	char now = !strcmp(result, "pass") ? 'p' : 'f';
+	static const char letters[] = {
+		[RESULT_NONE] = 's', [RESULT_PASS] = '.', [RESULT_FAIL] = 'F', [RESULT_BROKEN] = 'B',
+		[RESULT_SKIP] = 's',
+	};
+	char now = result == RESULT_PASS ? 'p' : 'f';
 
-	g_string_append_c(r->trail, !strcmp(result, "pass") ? '.' : !strcmp(result, "fail") ? 'F' :
-			  !strcmp(result, "broken") ? 'B' : 's');
-	if (!strcmp(result, "skip")) {
+	g_string_append_c(r->trail, letters[result]);
+	if (result == RESULT_SKIP) {
 		r->skip++;
 		return;
 	}
-	r->pass += !strcmp(result, "pass");
-	r->fail += !strcmp(result, "fail");
-	r->broken += !strcmp(result, "broken");
+	r->pass += result == RESULT_PASS;
+	r->fail += result == RESULT_FAIL;
+	r->broken += result == RESULT_BROKEN;
 	r->flips += r->last && r->last != now;
 	r->last = now;
 	g_array_append_val(r->seconds, seconds);
@@ -386,7 +389,7 @@ static GPtrArray *read_records(sqlite3 *db, const GPtrArray *tests, const GPtrAr
 			r->trail = g_string_new(NULL);
 			g_ptr_array_add(all, r);
 		}
-		record_add(r, text_at(s, 4), sqlite3_column_double(s, 5));
+		record_add(r, result_find(text_at(s, 4)), sqlite3_column_double(s, 5));
 	}
 	if (rc != SQLITE_DONE) {
 		sql_fault(db, err, "reading the history");

@@ -108,7 +108,7 @@ bool host_run(json_t *run, const struct run_options *opt, int nr, const GPtrArra
 	json_array_append_new(boots, json_pack("{s:i, s:s, s:i, s:I, s:s, s:s, s:s, s:b, s:f, s:[], s:[]}",
 					       "kernel", nr, "machine", "host", "repeat", repeat,
 					       "seed", (json_int_t)opt->seed, "dir", sub,
-					       "state", ok ? "goodbye" : "interrupted", "reason", "",
+					       "state", state_name(ok ? STATE_GOODBYE : STATE_INTERRUPTED), "reason", "",
 					       "complete", ok, "duration_s",
 					       (g_get_monotonic_time() - began) / 1e6, "splats", "artifacts"));
 	json_array_foreach(k->cases, i, c) {

@@ -44,13 +44,6 @@ static void entry_free(void *data)
 	g_free(e);
 }
 
-static const char *str(json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
-
 static void note(json_t *run, const struct entry *e, const char *state, const char *fmt, ...)
 	G_GNUC_PRINTF(4, 5);
 
@@ -126,7 +119,7 @@ static const char *entry_fault(const struct entry *e)
 	if (!g_date_valid(&date))
 		return "expires is no date of the form YYYY-MM-DD";
 	for (char **r = e->results; r && *r; r++)
-		if (strcmp(*r, "fail") && strcmp(*r, "broken"))
+		if (!result_bad(result_find(*r)))
 			return "results may list fail and broken only";
 	for (char **k = e->kernels; k && *k; k++)
 		if (**k && (!strchr("<>=", **k) || !strpbrk(*k, "0123456789")))
@@ -294,11 +287,11 @@ static bool word_in(char **words, const char *word)
 
 static bool scope_fits(struct entry *e, json_t *run, json_t *kernel, const char *machine)
 {
-	const char *arch = str(kernel, "arch");
+	const char *arch = obj_str(kernel, "arch");
 
 	if (!*arch)
-		arch = str(json_object_get(run, "host"), "arch");
-	return kernel_in(e->kernels, str(kernel, "version")) && word_in(e->archs, arch) &&
+		arch = obj_str(json_object_get(run, "host"), "arch");
+	return kernel_in(e->kernels, obj_str(kernel, "version")) && word_in(e->archs, arch) &&
 	       word_in(e->machines, machine);
 }
 
@@ -315,16 +308,15 @@ static void apply_tests(struct entry *e, json_t *run)
 	size_t i;
 
 	json_array_foreach(json_object_get(run, "cases"), i, c) {
-		const char *result = str(c, "result");
+		enum result result = obj_result(c);
 
-		if (!mmg_glob(e->pattern, str(c, "name")) ||
-		    !scope_fits(e, run, kernel_of(run, c), str(c, "machine")))
+		if (!mmg_glob(e->pattern, obj_str(c, "name")) ||
+		    !scope_fits(e, run, kernel_of(run, c), obj_str(c, "machine")))
 			continue;
-		if (strcmp(result, "skip"))
+		if (result != RESULT_SKIP)
 			e->in_scope = true;
-		if (e->results ? !*result || !word_in(e->results, result) ||
-				 (strcmp(result, "fail") && strcmp(result, "broken"))
-			       : strcmp(result, "fail"))
+		if (e->results ? !result_bad(result) || !word_in(e->results, result_name(result))
+			       : result != RESULT_FAIL)
 			continue;
 		json_object_set_new(c, "allowed", json_string(e->id));
 		e->matched++;
@@ -337,12 +329,12 @@ static void apply_splats(struct entry *e, json_t *run)
 	size_t i, j;
 
 	json_array_foreach(json_object_get(run, "boots"), i, b) {
-		if (!scope_fits(e, run, kernel_of(run, b), str(b, "machine")))
+		if (!scope_fits(e, run, kernel_of(run, b), obj_str(b, "machine")))
 			continue;
 		e->in_scope = true;
 		json_array_foreach(json_object_get(b, "splats"), j, s) {
-			if (!g_pattern_spec_match_string(e->spec, str(s, "title")) &&
-			    strcmp(e->pattern, str(s, "fingerprint")))
+			if (!g_pattern_spec_match_string(e->spec, obj_str(s, "title")) &&
+			    strcmp(e->pattern, obj_str(s, "fingerprint")))
 				continue;
 			json_object_set_new(s, "allowed", json_string(e->id));
 			e->matched++;
@@ -353,7 +345,7 @@ static void apply_splats(struct entry *e, json_t *run)
 /* The day of the run, so that judging it again later says the same */
 static char *day_of(json_t *run)
 {
-	const char *started = str(run, "started");
+	const char *started = obj_str(run, "started");
 	GDateTime *now;
 	char *day;
 

@@ -21,14 +21,13 @@ int matrix_judge(json_t *run, GError **err)
 		 json_array_size(json_object_get(run, "cases")) ? MMG_EXIT_OK : MMG_EXIT_NOTHING;
 	if (!json_is_true(json_object_get(run, "complete")))
 		status = mmg_interrupted() ? MMG_EXIT_INTERRUPTED : MMG_EXIT_BROKEN;
-	reason = g_strdup_printf("%s: %zu kernels, %d UNEXPLAINED%s", !status ? "pass" : status == MMG_EXIT_FAIL ?
-				 "fail" : status == MMG_EXIT_NOTHING ? "nothing ran" : "broken",
+	reason = g_strdup_printf("%s: %zu kernels, %d UNEXPLAINED%s",
+				 status == MMG_EXIT_NOTHING ? "nothing ran" : result_name(exit_result(status)),
 				 json_array_size(json_object_get(m, "kernels")), n,
 				 absent ? ", some kernels could not be tested" : "");
 	json_object_set_new(m, "unexplained", json_integer(n));
 	json_object_set_new(m, "not_tested", json_integer(absent));
-	json_object_set_new(run, "verdict", json_string(!status ? "pass" : status == MMG_EXIT_FAIL ? "fail" :
-							status == MMG_EXIT_NOTHING ? "skip" : "broken"));
+	json_object_set_new(run, "verdict", json_string(result_name(exit_result(status))));
 	json_object_set_new(run, "exit", json_integer(status));
 	json_object_set_new(run, "reason", json_string(reason));
 	return status;

@@ -75,28 +75,23 @@ char *results_make_dir(const char *out, GError **err)
 	return path;
 }
 
-static const char *str(const json_t *o, const char *key)
-{
-	return json_string_value(json_object_get(o, key)) ?: "";
-}
-
 static const char *kernel_label(const json_t *run, const json_t *c)
 {
 	json_t *k = json_array_get(json_object_get(run, "kernels"),
 				   json_integer_value(json_object_get(c, "kernel")));
 
-	return str(k, "label");
+	return obj_str(k, "label");
 }
 
 /* The first case with this result that no known issue excuses, and how many */
-static json_t *first_with(const json_t *run, const char *result, int *count)
+static json_t *first_with(const json_t *run, enum result result, int *count)
 {
 	json_t *c, *first = NULL;
 	size_t i;
 
 	*count = 0;
 	json_array_foreach(json_object_get(run, "cases"), i, c) {
-		if (strcmp(str(c, "result"), result) || *str(c, "allowed"))
+		if (obj_result(c) != result || *obj_str(c, "allowed"))
 			continue;
 		first = first ?: c;
 		++*count;
@@ -112,10 +107,10 @@ static json_t *first_splat(const json_t *run, json_t **boot, int *count)
 	*count = 0;
 	json_array_foreach(json_object_get(run, "boots"), i, b) {
 		/* a kernel that died before PID 1's hello gave no answer: broken, not fail */
-		if (!strcmp(str(b, "state"), "no-boot"))
+		if (obj_state(b) == STATE_NO_BOOT)
 			continue;
 		json_array_foreach(json_object_get(b, "splats"), j, s) {
-			if (*str(s, "allowed"))
+			if (*obj_str(s, "allowed"))
 				continue;
 			if (!first)
 				*boot = b;
@@ -136,27 +131,27 @@ static const char *missing_require(json_t *run)
 		bool ran = false;
 
 		json_array_foreach(json_object_get(run, "cases"), j, c) {
-			const char *result = str(c, "result");
+			enum result result = obj_result(c);
 
-			if (mmg_glob(str(r, "glob"), str(c, "name")))
-				ran |= !strcmp(result, "pass") || !strcmp(result, "fail");
+			if (mmg_glob(obj_str(r, "glob"), obj_str(c, "name")))
+				ran |= result == RESULT_PASS || result == RESULT_FAIL;
 		}
 		/* a skip of one of them is not green, though others ran */
 		json_array_foreach(json_object_get(run, "cases"), j, c)
-			if (mmg_glob(str(r, "glob"), str(c, "name")) && !strcmp(str(c, "result"), "skip"))
+			if (mmg_glob(obj_str(r, "glob"), obj_str(c, "name")) && obj_result(c) == RESULT_SKIP)
 				ran = false;
 		json_object_set_new(r, "ran", json_boolean(ran));
 		if (!ran && !missing)
-			missing = str(r, "glob");
+			missing = obj_str(r, "glob");
 	}
 	return missing;
 }
 
-static int verdict(json_t *run, const char *word, int status, char *reason)
+static int verdict(json_t *run, enum result result, int status, char *reason)
 {
 	char *clean = mmg_clean(reason, -1, 1000);
 
-	json_object_set_new(run, "verdict", json_string(word));
+	json_object_set_new(run, "verdict", json_string(result_name(result)));
 	json_object_set_new(run, "exit", json_integer(status));
 	json_object_set_new(run, "reason", json_string(clean));
 	g_free(clean);
@@ -164,11 +159,11 @@ static int verdict(json_t *run, const char *word, int status, char *reason)
 	return status;
 }
 
-static char *case_reason(const json_t *run, const json_t *c, int count, const char *word)
+static char *case_reason(const json_t *run, const json_t *c, int count, const char *head)
 {
 	char *more = count > 1 ? g_strdup_printf(" (and %d more)", count - 1) : g_strdup("");
-	char *text = g_strdup_printf("%s: %s on %s (%s): %s%s", word, str(c, "name"),
-				     kernel_label(run, c), str(c, "machine"), str(c, "reason"), more);
+	char *text = g_strdup_printf("%s: %s on %s (%s): %s%s", head, obj_str(c, "name"),
+				     kernel_label(run, c), obj_str(c, "machine"), obj_str(c, "reason"), more);
 
 	g_free(more);
 	return text;
@@ -177,35 +172,35 @@ static char *case_reason(const json_t *run, const json_t *c, int count, const ch
 int results_judge(json_t *run)
 {
 	int fails, brokens, passes, skips, splats;
-	json_t *fail = first_with(run, "fail", &fails), *broken = first_with(run, "broken", &brokens);
+	json_t *fail = first_with(run, RESULT_FAIL, &fails), *broken = first_with(run, RESULT_BROKEN, &brokens);
 	json_t *boot = NULL, *splat = first_splat(run, &boot, &splats), *skip;
 	const char *missing = missing_require(run);
 
-	first_with(run, "pass", &passes);
-	skip = first_with(run, "skip", &skips);
+	first_with(run, RESULT_PASS, &passes);
+	skip = first_with(run, RESULT_SKIP, &skips);
 	if (!json_is_true(json_object_get(run, "complete")) && mmg_interrupted())
-		return verdict(run, "broken", MMG_EXIT_INTERRUPTED,
+		return verdict(run, RESULT_BROKEN, MMG_EXIT_INTERRUPTED,
 			       g_strdup("interrupted: the results are incomplete"));
 	if (fail)
-		return verdict(run, "fail", MMG_EXIT_FAIL, case_reason(run, fail, fails, "fail"));
+		return verdict(run, RESULT_FAIL, MMG_EXIT_FAIL, case_reason(run, fail, fails, result_name(RESULT_FAIL)));
 	if (splat)
-		return verdict(run, "fail", MMG_EXIT_FAIL,
-			       g_strdup_printf("fail: %s on %s (%s)%s%s", str(splat, "title"),
-					       kernel_label(run, boot), str(boot, "machine"),
-					       *str(splat, "test") ? " while it ran " : "",
-					       str(splat, "test")));
+		return verdict(run, RESULT_FAIL, MMG_EXIT_FAIL,
+			       g_strdup_printf("fail: %s on %s (%s)%s%s", obj_str(splat, "title"),
+					       kernel_label(run, boot), obj_str(boot, "machine"),
+					       *obj_str(splat, "test") ? " while it ran " : "",
+					       obj_str(splat, "test")));
 	if (broken)
-		return verdict(run, "broken", MMG_EXIT_BROKEN, case_reason(run, broken, brokens, "broken"));
+		return verdict(run, RESULT_BROKEN, MMG_EXIT_BROKEN, case_reason(run, broken, brokens, result_name(RESULT_BROKEN)));
 	if (missing)
-		return verdict(run, "broken", MMG_EXIT_BROKEN,
+		return verdict(run, RESULT_BROKEN, MMG_EXIT_BROKEN,
 			       g_strdup_printf("broken: required %s was skipped or did not run", missing));
 	if (!json_is_true(json_object_get(run, "complete")))
-		return verdict(run, "broken", MMG_EXIT_BROKEN, g_strdup("broken: the run is not complete"));
+		return verdict(run, RESULT_BROKEN, MMG_EXIT_BROKEN, g_strdup("broken: the run is not complete"));
 	if (!passes)
-		return verdict(run, "skip", MMG_EXIT_NOTHING,
+		return verdict(run, RESULT_SKIP, MMG_EXIT_NOTHING,
 			       skip ? case_reason(run, skip, skips, "nothing ran") :
 			       g_strdup("nothing ran"));
-	return verdict(run, "pass", MMG_EXIT_OK,
+	return verdict(run, RESULT_PASS, MMG_EXIT_OK,
 		       g_strdup_printf("pass: %d case%s%s", passes, passes == 1 ? "" : "s",
 				       skips ? ", some skipped" : ""));
 }

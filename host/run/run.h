@@ -5,6 +5,7 @@
 #ifndef MMGATE_RUN_H
 #define MMGATE_RUN_H
 
+#include "base/words.h"
 #include "build/build.h"
 #include "plan/plan.h"
 #include "vm/vm.h"
@@ -97,7 +98,7 @@ void run_set_accel(json_t *run, const struct accel *a);
 json_t *run_kernel_json(const struct kernel *k);
 /* Add a case result that no VM gave */
 void run_add_case(json_t *run, const char *name, int kernel, int boot, const char *machine,
-		  int repeat, const char *result, const char *reason);
+		  int repeat, enum result result, const char *reason);
 
 /*
  * Run the tests of @plan on the host itself as kernel @nr of @run, results below @dir.
@@ -169,25 +170,13 @@ struct tally {
 	unsigned int pass, fail, skip, broken;
 };
 
-/* How a case went from base to patched */
-enum change {
-	CHANGE_FIXED, CHANGE_REGRESSED, CHANGE_STILL_FAILING, CHANGE_STILL_PASSING,
-	CHANGE_FLAKY, CHANGE_BROKEN, CHANGE_SKIPPED, CHANGE_ABSENT,
-};
+/* Count @result; what is none of the four is a broken experiment */
+void tally_add(struct tally *t, enum result result);
 
-const char *change_name(enum change c);
+/* How a case went from base to patched */
 enum change change_of(const struct tally *base, const struct tally *patched);
 
-enum verdict {
-	VERDICT_PASS, VERDICT_NOT_REPRODUCED, VERDICT_NOT_FIXED, VERDICT_REGRESSED,
-	VERDICT_INCONCLUSIVE, VERDICT_BROKEN,
-};
-
-const char *verdict_name(enum verdict v);
 int verdict_exit(enum verdict v);
-
-/* What a gate asks of a case */
-enum claim { CLAIM_FIXES, CLAIM_KEEPS, CLAIM_NONE };
 
 /**
  * struct judged - one case of a gate, judged

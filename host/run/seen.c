@@ -33,33 +33,24 @@ struct seen *seen_get(GHashTable *all, const char *name, const char *machine)
 	return s;
 }
 
-/* Worst last: the reason that is kept is that of the worst result */
-static int badness(const char *result)
+/* The reason that is kept is that of the worst result */
+static int badness(enum result result)
 {
-	static const char *const order[] = { "pass", "skip", "broken", "fail" };
+	static const int order[] = { [RESULT_SKIP] = 1, [RESULT_BROKEN] = 2, [RESULT_FAIL] = 3 };
 
-	for (int i = 0; i < (int)G_N_ELEMENTS(order); i++)
-		if (!strcmp(result, order[i]))
-			return i;
-	return 0;
+	return result < G_N_ELEMENTS(order) ? order[result] : 0;
 }
 
-static void seen_add(struct seen *s, const char *result, const char *reason)
+static void seen_add(struct seen *s, enum result result, const char *reason)
 {
-	int worst = s->t.fail ? 3 : s->t.broken ? 2 : s->t.skip ? 1 : 0;
+	enum result worst = s->t.fail ? RESULT_FAIL : s->t.broken ? RESULT_BROKEN :
+			    s->t.skip ? RESULT_SKIP : RESULT_NONE;
 
-	if (!s->reason || badness(result) > worst) {
+	if (!s->reason || badness(result) > badness(worst)) {
 		g_free(s->reason);
 		s->reason = g_strdup(reason);
 	}
-	if (!strcmp(result, "pass"))
-		s->t.pass++;
-	else if (!strcmp(result, "fail"))
-		s->t.fail++;
-	else if (!strcmp(result, "skip"))
-		s->t.skip++;
-	else
-		s->t.broken++;
+	tally_add(&s->t, result);
 }
 
 static void add_metrics(struct seen *s, const json_t *metrics)
@@ -88,15 +79,15 @@ static void add_boot(GHashTable *all, const json_t *boot)
 	size_t i;
 
 	/* before PID 1 came it is no test's business: the cases of that boot are broken */
-	if (!strcmp(obj_str(boot, "state"), "no-boot"))
+	if (obj_state(boot) == STATE_NO_BOOT)
 		return;
 	json_array_foreach(json_object_get(boot, "splats"), i, splat)
 		if (!title && !json_is_string(json_object_get(splat, "allowed")))
 			title = obj_str(splat, "title");
 	if (title)
-		seen_add(s, "fail", title);
-	else if (!strcmp(obj_str(boot, "state"), "goodbye") || !strcmp(obj_str(boot, "state"), "stopped"))
-		seen_add(s, "pass", "no splat");
+		seen_add(s, RESULT_FAIL, title);
+	else if (obj_state(boot) == STATE_GOODBYE || obj_state(boot) == STATE_STOPPED)
+		seen_add(s, RESULT_PASS, "no splat");
 }
 
 GHashTable *seen_collect(json_t *run, int nr)
@@ -111,7 +102,7 @@ GHashTable *seen_collect(json_t *run, int nr)
 		if (obj_int(o, "kernel") != nr)
 			continue;
 		s = seen_get(all, obj_str(o, "name"), obj_str(o, "machine"));
-		seen_add(s, obj_str(o, "result"), obj_str(o, "reason"));
+		seen_add(s, obj_result(o), obj_str(o, "reason"));
 		add_metrics(s, json_object_get(o, "metrics"));
 	}
 	json_array_foreach(json_object_get(run, "boots"), i, o)
@@ -136,7 +127,7 @@ static unsigned int good_boots(json_t *run, int nr, const char *machine)
 
 	json_array_foreach(json_object_get(run, "boots"), i, o)
 		n += obj_int(o, "kernel") == nr && !strcmp(obj_str(o, "machine"), machine) &&
-		     !strcmp(obj_str(o, "state"), "goodbye");
+		     obj_state(o) == STATE_GOODBYE;
 	return n;
 }
 
@@ -223,7 +214,7 @@ const char *bad_boot(json_t *run, int nr)
 	size_t i;
 
 	json_array_foreach(json_object_get(run, "boots"), i, o)
-		if (obj_int(o, "kernel") == nr && strcmp(obj_str(o, "state"), "goodbye"))
+		if (obj_int(o, "kernel") == nr && obj_state(o) != STATE_GOODBYE)
 			return obj_str(o, "reason");
 	return NULL;
 }

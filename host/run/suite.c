@@ -161,10 +161,10 @@ static void place_case(json_t *c, int kernel, int boot, const char *machine, int
 }
 
 void run_add_case(json_t *run, const char *name, int kernel, int boot, const char *machine,
-		  int repeat, const char *result, const char *reason)
+		  int repeat, enum result result, const char *reason)
 {
 	char *clean = mmg_clean(reason, -1, 2000);
-	json_t *c = json_pack("{s:s, s:s, s:s, s:f, s:{}, s:[]}", "name", name, "result", result,
+	json_t *c = json_pack("{s:s, s:s, s:s, s:f, s:{}, s:[]}", "name", name, "result", result_name(result),
 			      "reason", clean, "duration_s", 0.0, "metrics", "diag");
 
 	place_case(c, kernel, boot, machine, repeat);
@@ -173,7 +173,7 @@ void run_add_case(json_t *run, const char *name, int kernel, int boot, const cha
 }
 
 /* Every planned test of a boot that has no result gets this one */
-static void rest_of_boot(struct boot *b, int index, const char *result, const char *reason)
+static void rest_of_boot(struct boot *b, int index, enum result result, const char *reason)
 {
 	json_t *run = b->run->json, *c;
 	guint i;
@@ -234,7 +234,7 @@ static void add_unbuilt(struct suite_run *r, const struct boot_plan *plan, int n
 		if (!line)
 			continue;
 		why = g_strdup_printf("it does not build on %s: %s", k->ksrc_name ?: k->label, line);
-		run_add_case(r->json, name, nr, boot, machine, repeat, "broken", why);
+		run_add_case(r->json, name, nr, boot, machine, repeat, RESULT_BROKEN, why);
 		g_free(why);
 	}
 }
@@ -256,8 +256,8 @@ static json_t *boot_json(struct boot *b)
 
 	o = json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:f, s:f, s:f, s:f, s:o, s:O}",
 		      "kernel", b->kernel, "machine", b->plan->machine->name, "repeat", b->repeat, "dir",
-		      b->sub, "state", vm->state, "reason", vm->reason, "complete",
-		      !strcmp(vm->state, "goodbye"), "ended", now, "duration_s", vm->duration_s,
+		      b->sub, "state", state_name(vm->state), "reason", vm->reason, "complete",
+		      vm->state == STATE_GOODBYE, "ended", now, "duration_s", vm->duration_s,
 		      "hello_s", vm->hello_s, "ready_s", vm->ready_s, "goodbye_s", vm->goodbye_s,
 		      "artifacts", strings(vm->artifacts), "events", vm->events);
 	if (vm->kernel_s > 0) {
@@ -306,9 +306,9 @@ static void show_status(struct suite_run *r)
 }
 
 /* A hang or panic is the kernel's failure; what else cut the VM short breaks the experiment */
-static const char *result_of(const struct vm *vm)
+static enum result result_of(const struct vm *vm)
 {
-	return !strcmp(vm->state, "panic") || !strcmp(vm->state, "hang") ? "fail" : "broken";
+	return vm->state == STATE_PANIC || vm->state == STATE_HANG ? RESULT_FAIL : RESULT_BROKEN;
 }
 
 static bool in_plan(const struct boot_plan *plan, const char *name)
@@ -329,11 +329,11 @@ static void check_plan(struct boot *b, int index)
 	json_t *c;
 	size_t i;
 
-	ktap_cut(k, "broken", "the VM said goodbye while this test ran");
+	ktap_cut(k, RESULT_BROKEN, "the VM said goodbye while this test ran");
 	json_array_foreach(k->cases, i, c) {
 		if (in_plan(b->plan, json_string_value(json_object_get(c, "name"))))
 			continue;
-		json_object_set_new(c, "result", json_string("broken"));
+		json_object_set_new(c, "result", json_string(result_name(RESULT_BROKEN)));
 		json_object_set_new(c, "reason", json_string("a result of a test that was not asked for"));
 	}
 	if (k->planned != asked || k->ended != asked) {
@@ -341,7 +341,7 @@ static void check_plan(struct boot *b, int index)
 					    MAX(k->planned, 0), k->ended);
 
 		run_add_case(b->run->json, "boot/plan", b->kernel, index, b->plan->machine->name, b->repeat,
-			     "broken", why);
+			     RESULT_BROKEN, why);
 		g_free(why);
 	}
 }
@@ -352,16 +352,16 @@ static void take_results(struct boot *b)
 	struct vm *vm = b->vm;
 	json_t *boots = json_object_get(r->json, "boots"), *c;
 	int index = json_array_size(boots);
-	bool whole = !strcmp(vm->state, "goodbye"), wanted = !strcmp(vm->state, "stopped");
+	bool whole = vm->state == STATE_GOODBYE, wanted = vm->state == STATE_STOPPED;
 	size_t i;
 
 	json_array_append_new(boots, boot_json(b));
-	if (!whole && !wanted && strcmp(vm->state, "interrupted")) {
+	if (!whole && !wanted && vm->state != STATE_INTERRUPTED) {
 		bool between = !vm->ktap->test, all = vm->ktap->ended >= (int)b->plan->tests->len;
 
 		ktap_cut(vm->ktap, result_of(vm), vm->reason);
 		/* results count only with a goodbye: where no test is left to blame, the boot is */
-		if (between && (all || !strcmp(result_of(vm), "fail")))
+		if (between && (all || result_of(vm) == RESULT_FAIL))
 			run_add_case(r->json, all ? "boot/goodbye" : "boot/between_tests", b->kernel, index,
 				     b->plan->machine->name, b->repeat, result_of(vm), vm->reason);
 	}
@@ -372,10 +372,10 @@ static void take_results(struct boot *b)
 		json_array_append(json_object_get(r->json, "cases"), c);
 	}
 	add_unbuilt(r, b->whole, b->kernel, index, b->plan->machine->name, b->repeat);
-	if (!wanted && strcmp(vm->state, "interrupted")) {
+	if (!wanted && vm->state != STATE_INTERRUPTED) {
 		char *why = g_strdup_printf("not run: %s", whole ? "the VM's plan did not name it" : vm->reason);
 
-		rest_of_boot(b, index, "broken", why);
+		rest_of_boot(b, index, RESULT_BROKEN, why);
 		g_free(why);
 	}
 }
@@ -413,9 +413,9 @@ static void on_vm_ended(struct vm *vm, void *data)
 	if (strstr(vm->trouble->str, "artifact"))
 		status_note("%s on %s: artifacts are missing, see \"trouble\" in run.json",
 			    ((struct kernel *)r->s->kernels->pdata[b->kernel])->label, b->plan->machine->name);
-	if (strcmp(vm->state, "goodbye") && strcmp(vm->state, "stopped"))
+	if (vm->state != STATE_GOODBYE && vm->state != STATE_STOPPED)
 		status_note("%s on %s: %s: %s", ((struct kernel *)r->s->kernels->pdata[b->kernel])->label,
-			    b->plan->machine->name, vm->state, vm->reason);
+			    b->plan->machine->name, state_name(vm->state), vm->reason);
 	save_so_far(r, NULL);
 }
 
@@ -432,7 +432,7 @@ static void on_case(struct ktap *k, json_t *result)
 		place_case(result, b->kernel, -1, b->plan->machine->name, b->repeat);
 		if (!r->s->on_case(result, r->s->data)) {
 			r->stopped = true;
-			vm_stop(b->vm, "stopped", "enough was seen");
+			vm_stop(b->vm, STATE_STOPPED, "enough was seen");
 		}
 	}
 	show_status(r);
@@ -507,14 +507,14 @@ static bool start(struct boot *b, GError **err)
 	return true;
 }
 
-static bool boot_refused(struct boot *b, const char *result, const char *reason)
+static bool boot_refused(struct boot *b, enum result result, const char *reason)
 {
 	json_t *boots = json_object_get(b->run->json, "boots");
 	int index = json_array_size(boots);
 
 	json_array_append_new(boots, json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:b, s:f, s:[], s:[]}",
 					       "kernel", b->kernel, "machine", b->plan->machine->name,
-					       "repeat", b->repeat, "dir", "", "state", "refused",
+					       "repeat", b->repeat, "dir", "", "state", state_name(STATE_REFUSED),
 					       "reason", reason, "complete", 0, "duration_s", 0.0,
 					       "splats", "artifacts"));
 	add_unbuilt(b->run, b->whole, b->kernel, index, b->plan->machine->name, b->repeat);
@@ -533,11 +533,11 @@ static bool said_without_boot(struct boot *b)
 	size_t i;
 
 	if (!b->plan->tests->len)
-		return boot_refused(b, "broken", "no test of this boot builds for this kernel");
+		return boot_refused(b, RESULT_BROKEN, "no test of this boot builds for this kernel");
 	if (!machine_has_arch(b->plan->machine, k->arch)) {
 		char *why = g_strdup_printf("machine %s cannot exist on %s", b->plan->machine->name, k->arch);
 
-		boot_refused(b, "skip", why);
+		boot_refused(b, RESULT_SKIP, why);
 		g_free(why);
 		return true;
 	}
@@ -546,7 +546,7 @@ static bool said_without_boot(struct boot *b)
 			char *why = g_strdup_printf("the kernel is built without CONFIG_%s, which the VM needs",
 						    musts[i]);
 
-			boot_refused(b, "broken", why);
+			boot_refused(b, RESULT_BROKEN, why);
 			g_free(why);
 			return true;
 		}
@@ -590,7 +590,7 @@ static void start_some(struct suite_run *r)
 			r->err = err;
 			return;
 		}
-		boot_refused(b, "broken", err->message);
+		boot_refused(b, RESULT_BROKEN, err->message);
 		g_error_free(err);
 	}
 }
@@ -689,7 +689,7 @@ static void run_boots(struct suite_run *r)
 				struct boot *b = r->boots->pdata[i];
 
 				if (b->vm && b->vm->p && !b->done)
-					vm_stop(b->vm, mmg_interrupted() ? "interrupted" : "stopped",
+					vm_stop(b->vm, mmg_interrupted() ? STATE_INTERRUPTED : STATE_STOPPED,
 						"ended early");
 			}
 		g_main_context_iteration(NULL, TRUE);

@@ -148,28 +148,21 @@ double rank_test(const double *a, unsigned int na, const double *b, unsigned int
 
 /* ---- words ---- */
 
-const char *change_name(enum change c)
+void tally_add(struct tally *t, enum result result)
 {
-	static const char *const names[] = {
-		[CHANGE_FIXED] = "fixed", [CHANGE_REGRESSED] = "regressed",
-		[CHANGE_STILL_FAILING] = "still failing",
-		[CHANGE_STILL_PASSING] = "still passing", [CHANGE_FLAKY] = "flaky",
-		[CHANGE_BROKEN] = "broken", [CHANGE_SKIPPED] = "skipped",
-		[CHANGE_ABSENT] = "absent",
-	};
-
-	return names[c];
-}
-
-const char *verdict_name(enum verdict v)
-{
-	static const char *const names[] = {
-		[VERDICT_PASS] = "pass", [VERDICT_NOT_REPRODUCED] = "not reproduced",
-		[VERDICT_NOT_FIXED] = "not fixed", [VERDICT_REGRESSED] = "regressed",
-		[VERDICT_INCONCLUSIVE] = "inconclusive", [VERDICT_BROKEN] = "broken",
-	};
-
-	return names[v];
+	switch (result) {
+	case RESULT_PASS:
+		t->pass++;
+		break;
+	case RESULT_FAIL:
+		t->fail++;
+		break;
+	case RESULT_SKIP:
+		t->skip++;
+		break;
+	default:
+		t->broken++;
+	}
 }
 
 int verdict_exit(enum verdict v)

@@ -67,7 +67,7 @@ static bool until_failure(json_t *result, void *data)
 {
 	const struct bisection *b = data;
 
-	return strcmp(obj_str(result, "result"), "fail") || !is_fault(b, obj_str(result, "name"));
+	return obj_result(result) != RESULT_FAIL || !is_fault(b, obj_str(result, "name"));
 }
 
 /*

@@ -310,12 +310,11 @@ static bool write_machines(const char *dir, uint64_t seed, int count, GPtrArray 
 
 static bool is_finding(const json_t *c)
 {
-	const char *result = json_string_value(json_object_get(c, "result"));
 	const char *reason = json_string_value(json_object_get(c, "reason"));
 
-	if (!strcmp(result, "skip"))
+	if (obj_result(c) == RESULT_SKIP)
 		return !reason || !*reason || !strcmp(reason, "no reason given");
-	return strcmp(result, "pass");
+	return obj_result(c) != RESULT_PASS;
 }
 
 /* Each finding with what repeats it */

@@ -112,15 +112,15 @@ static bool worth_keeping(json_t *boots, json_t *cases)
 	size_t i;
 
 	json_array_foreach(boots, i, o) {
-		const char *state = obj_str(o, "state");
+		enum vm_state state = obj_state(o);
 
 		/* a splat that comes once in many boots would stay for good */
-		if ((strcmp(state, "goodbye") && strcmp(state, "panic") && strcmp(state, "hang")) ||
+		if ((state != STATE_GOODBYE && state != STATE_PANIC && state != STATE_HANG) ||
 		    json_array_size(json_object_get(o, "splats")))
 			return false;
 	}
 	json_array_foreach(cases, i, o)
-		if (!strcmp(obj_str(o, "result"), "broken") && !strstr(obj_str(o, "reason"), "does not build on "))
+		if (obj_result(o) == RESULT_BROKEN && !strstr(obj_str(o, "reason"), "does not build on "))
 			return false;
 	return json_array_size(boots);
 }
@@ -366,7 +366,7 @@ static json_t *results_of(const json_t *run)
 				continue;
 			key = g_strdup_printf("%s on %s", obj_str(c, "name"), obj_str(c, "machine"));
 			/* of several runs the worst counts */
-			if (!json_object_get(cells, key) || !strcmp(obj_str(c, "result"), "fail"))
+			if (!json_object_get(cells, key) || obj_result(c) == RESULT_FAIL)
 				json_object_set_new(cells, key, json_string(obj_str(c, "result")));
 		}
 		json_object_set_new(all, obj_str(row, "name"), json_pack("{s:s, s:o}", "release",

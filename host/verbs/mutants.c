@@ -14,17 +14,6 @@
 #include "run/seen.h"
 #include "verbs/verbs.h"
 
-/* How one mutant ended */
-enum fate {
-	FATE_KILLED, FATE_SURVIVED, FATE_EXPLAINED, FATE_IDENTICAL, FATE_BROKEN, FATE_UNFIT, FATE_UNSEEN
-};
-
-static const char *const fate_names[] = {
-	[FATE_KILLED] = "killed", [FATE_SURVIVED] = "survived", [FATE_EXPLAINED] = "explained",
-	[FATE_IDENTICAL] = "identical", [FATE_BROKEN] = "broken",
-	[FATE_UNFIT] = "does not fit", [FATE_UNSEEN] = "not tested",
-};
-
 /**
  * struct mutant - one edit script and what became of it
  * @kills:	test name -> "F" (failed), "P" (panic, hang), "S" (splat) or "B" (broken)
@@ -335,7 +324,7 @@ static bool want_more(json_t *result, void *data)
 	g_autofree char *key = g_strdup_printf("%s@%s", str(result, "name"), str(result, "machine"));
 	const struct seen *b = g_hash_table_lookup(h->base, key);
 
-	return strcmp(str(result, "result"), "fail") || !b || !b->t.pass || b->t.fail ||
+	return obj_result(result) != RESULT_FAIL || !b || !b->t.pass || b->t.fail ||
 	       b->t.broken;
 }
 
@@ -391,7 +380,7 @@ static bool boot_died(json_t *run, const char *machine)
 
 	json_array_foreach(json_object_get(run, "boots"), i, boot)
 		if (!strcmp(str(boot, "machine"), machine) &&
-		    (!strcmp(str(boot, "state"), "panic") || !strcmp(str(boot, "state"), "hang")))
+		    (obj_state(boot) == STATE_PANIC || obj_state(boot) == STATE_HANG))
 			return true;
 	return false;
 }
@@ -413,7 +402,7 @@ static const char *no_boot(json_t *run)
 	size_t i;
 
 	json_array_foreach(json_object_get(run, "boots"), i, boot)
-		if (!strcmp(str(boot, "state"), "no-boot"))
+		if (obj_state(boot) == STATE_NO_BOOT)
 			return str(boot, "reason");
 	return NULL;
 }
@@ -426,11 +415,11 @@ static void count_shown(struct mutant *m, json_t *run)
 	json_array_foreach(json_object_get(run, "cases"), i, o) {
 		const char *name = str(o, "name");
 
-		if (!g_str_has_prefix(name, "boot/") && strcmp(str(o, "result"), "skip"))
+		if (!g_str_has_prefix(name, "boot/") && obj_result(o) != RESULT_SKIP)
 			g_hash_table_add(m->shown, test_of(name));
 	}
 	json_array_foreach(json_object_get(run, "boots"), i, o)
-		m->stopped |= !strcmp(str(o, "state"), "stopped");
+		m->stopped |= obj_state(o) == STATE_STOPPED;
 }
 
 /* What passes on the good kernel and does not on the mutant */
@@ -675,7 +664,7 @@ static json_t *mutant_json(const struct mutant *m)
 		json_array_append_new(notice, json_string(m->script->notice->pdata[i]));
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:b, s:s, s:f, s:f, s:i, s:s}",
 			 "name", m->script->name, "about", m->script->about, "room", m->script->room,
-			 "fate", fate_names[m->fate], "reason", m->first ? m->first : "",
+			 "fate", fate_name(m->fate), "reason", m->first ? m->first : "",
 			 "survives", m->script->survives ? m->script->survives : "",
 			 "noticed_as_expected", expected, "kills", kills, "notice", notice,
 			 "shown", shown, "stopped", m->stopped, "judged", m->judged ? m->judged : "",
@@ -751,7 +740,7 @@ static json_t *hunt_json(const struct hunt *h)
 	for (guint i = 0; i < h->mutants->len; i++)
 		json_array_append_new(list, mutant_json(h->mutants->pdata[i]));
 	for (int f = 0; f <= FATE_UNSEEN; f++)
-		json_object_set_new(fates, fate_names[f], json_integer(count_fate(h, f)));
+		json_object_set_new(fates, fate_name(f), json_integer(count_fate(h, f)));
 	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:f, s:o, s:f, s:i, s:o, s:o}",
 			 "source", h->src->name,
 			 "version", h->src->version, "arch", cli_arch(h->cli), "total",
@@ -902,8 +891,7 @@ static int verdict(const struct hunt *h, json_t *run)
 	if (wanted)
 		g_string_append_printf(s, " (%u of them must, by --%s)", wanted,
 				       h->cli->strict ? "strict" : "require");
-	json_object_set_new(run, "verdict", json_string(!status ? "pass" : status == MMG_EXIT_FAIL ?
-							"fail" : "broken"));
+	json_object_set_new(run, "verdict", json_string(result_name(exit_result(status))));
 	json_object_set_new(run, "exit", json_integer(status));
 	json_object_set_new(run, "reason", json_string(s->str));
 	return status;
@@ -1041,12 +1029,12 @@ static void base_keep(const struct hunt *h, const char *machine, const char *tes
 	size_t i;
 
 	json_array_foreach(json_object_get(part, "boots"), i, o)
-		good &= !strcmp(str(o, "state"), "goodbye") &&
+		good &= obj_state(o) == STATE_GOODBYE &&
 			!json_array_size(json_object_get(o, "splats"));
 	json_array_foreach(json_object_get(part, "cases"), i, o) {
 		if (!mmg_glob(test, str(o, "name")))
 			continue;
-		good &= strcmp(str(o, "result"), "fail") && strcmp(str(o, "result"), "broken");
+		good &= !result_bad(obj_result(o));
 		json_array_append(cases, o);
 	}
 	known = json_pack("{s:o, s:O}", "cases", cases, "boots", json_object_get(part, "boots"));
@@ -1155,7 +1143,7 @@ static bool hunt(struct hunt *h, GError **err)
 		ok = try_mutant(h, i, err);
 		if (ok && m->fate != FATE_UNFIT)
 			status_note("%u of %u: %s: %s%s%s%s", i + 1, h->mutants->len,
-				    m->script->name, fate_names[m->fate], m->first ? ": " : "",
+				    m->script->name, fate_name(m->fate), m->first ? ": " : "",
 				    m->first ? m->first : "", m->judged ? " (seen before)" : "");
 	}
 	ahead_wait(h, true);

@@ -112,8 +112,8 @@ static int turn(struct vm *vm, GError **err)
 		return MMG_EXIT_INTERRUPTED;
 	if (vm->trouble->len)
 		fprintf(stderr, "mmgate: PID 1 had trouble: %s", vm->trouble->str);
-	if (strcmp(vm->state, "goodbye")) {
-		mmg_set_error(err, MMG_EXIT_BROKEN, "the VM ended as %s: %s", vm->state, vm->reason);
+	if (vm->state != STATE_GOODBYE) {
+		mmg_set_error(err, MMG_EXIT_BROKEN, "the VM ended as %s: %s", state_name(vm->state), vm->reason);
 		return MMG_EXIT_BROKEN;
 	}
 	return vm->shell_status;

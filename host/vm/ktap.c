@@ -57,7 +57,7 @@ static json_t *pending(struct ktap *k, const char *name)
 	return p;
 }
 
-static void add_result(struct ktap *k, const char *name, const char *result, const char *reason)
+static void add_result(struct ktap *k, const char *name, enum result result, const char *reason)
 {
 	json_t *p = pending(k, name), *c;
 	const char *why;
@@ -68,18 +68,18 @@ static void add_result(struct ktap *k, const char *name, const char *result, con
 		if (k->nr_cases > MAX_CASES)
 			return;
 		name = "";
-		result = "broken";
+		result = RESULT_BROKEN;
 		reason = "the VM gave more results than are read";
 		p = NULL;
 	}
-	if (strcmp(result, "pass") && strcmp(result, "skip"))
+	if (result != RESULT_PASS && result != RESULT_SKIP)
 		k->sub_bad++;
 	why = reason;
 	p = p ? json_incref(p) : json_pack("{s:[], s:{}}", "diag", "metrics");
 	if (json_object_get(p, "reason") && (!why || !*why))
 		why = json_string_value(json_object_get(p, "reason"));
 	full = *name ? g_strdup_printf("%s/%s", k->test ?: "(none)", name) : g_strdup(k->test ?: "(none)");
-	c = json_pack("{s:s, s:s, s:s, s:f, s:O, s:O}", "name", full, "result", result, "reason",
+	c = json_pack("{s:s, s:s, s:s, s:f, s:O, s:O}", "name", full, "result", result_name(result), "reason",
 		      why && *why ? why : "no reason given", "duration_s",
 		      json_number_value(json_object_get(p, "time")), "metrics",
 		      json_object_get(p, "metrics"), "diag", json_object_get(p, "diag"));
@@ -208,13 +208,13 @@ static void case_result(struct ktap *k, bool ok, char *rest)
 	if (k->sub_seen++ > MAX_CASES)
 		return;
 	if (!g_hash_table_add(k->names, g_strdup(name)))
-		add_result(k, name, "broken", "the test gave a result under this name twice");
+		add_result(k, name, RESULT_BROKEN, "the test gave a result under this name twice");
 	else if (!g_ascii_strcasecmp(directive, "SKIP"))
-		add_result(k, name, "skip", reason);
+		add_result(k, name, RESULT_SKIP, reason);
 	else if (!strcmp(directive, "BROKEN") || !g_ascii_strcasecmp(directive, "ERROR"))
-		add_result(k, name, "broken", reason);
+		add_result(k, name, RESULT_BROKEN, reason);
 	else
-		add_result(k, name, ok ? "pass" : "fail", NULL);
+		add_result(k, name, ok ? RESULT_PASS : RESULT_FAIL, NULL);
 	g_clear_pointer(&k->running, g_free);
 }
 
@@ -248,23 +248,23 @@ static void test_end(struct ktap *k, bool ok, char *rest)
 		return;
 	skipped = !g_ascii_strcasecmp(directive, "SKIP");
 	if (k->sub_planned == 0 && k->sub_skip && skipped) {
-		add_result(k, "", "skip", k->sub_skip);
+		add_result(k, "", RESULT_SKIP, k->sub_skip);
 	} else if (k->sub_planned < 0 || k->sub_seen != k->sub_planned || !k->sub_seen) {
 		why = g_strdup_printf("%d of %d results came%s%s%s%s", k->sub_seen,
 				      MAX(k->sub_planned, 0), *reason ? ": " : "", reason,
 				      k->said->len ? "; it said: " : "", k->said->str);
-		add_result(k, k->running ?: "", "broken", why);
+		add_result(k, k->running ?: "", RESULT_BROKEN, why);
 		g_free(why);
 	} else if (k->replanned) {
-		add_result(k, "", "broken", "it announced its results more than once");
+		add_result(k, "", RESULT_BROKEN, "it announced its results more than once");
 	} else if (strcmp(name, k->test)) {
 		why = g_strdup_printf("it ended under another name, '%s'", name);
-		add_result(k, "", "broken", why);
+		add_result(k, "", RESULT_BROKEN, why);
 		g_free(why);
 	} else if (!ok && !k->sub_bad) {
 		why = g_strdup_printf("none of its results is bad, but it ended badly: %s",
 				      *reason ? reason : k->ending ?: "it was not said how");
-		add_result(k, "", "broken", why);
+		add_result(k, "", RESULT_BROKEN, why);
 		g_free(why);
 	}
 	k->ended++;
@@ -332,7 +332,7 @@ void ktap_feed(struct ktap *k, const char *buf, size_t n)
 	}
 }
 
-void ktap_cut(struct ktap *k, const char *result, const char *reason)
+void ktap_cut(struct ktap *k, enum result result, const char *reason)
 {
 	char *clean = mmg_clean(reason, -1, REASON_BYTES);
 

@@ -69,7 +69,7 @@ struct vm_private {
 	struct sign ktap_sign;		/* of what came, and what PID 1 says of it */
 	uint64_t signed_bytes, signed_tag;
 	GHashTable *requests;		/* DIMM id -> request number waiting for its event */
-	char *refused;			/* state to give where we end it ourselves */
+	enum vm_state given;		/* where we end it ourselves */
 	char *why;
 };
 
@@ -270,7 +270,7 @@ static void put_log(struct vm *vm, int fd, const char *buf, ssize_t n)
 		return;
 	why = g_strdup_printf("cannot write its logs in %s: %s", vm->dir,
 			      done < 0 ? g_strerror(errno) : "is the disk full?");
-	vm_stop(vm, "lost", why);
+	vm_stop(vm, STATE_LOST, why);
 	g_free(why);
 }
 
@@ -310,34 +310,34 @@ static void judge_end(struct vm *vm)
 	char *panic = find_line(p->console, "Kernel panic - not syncing");
 	char *ports = find_line(p->console, "mmgate: no virtio-serial ports");
 
-	if (p->refused) {
-		vm->state = g_intern_string(p->refused);
+	if (p->given) {
+		vm->state = p->given;
 		g_string_append(why, p->why);
 	} else if (p->goodbye) {
-		vm->state = "goodbye";
+		vm->state = STATE_GOODBYE;
 	} else if (panic && p->hello) {
-		vm->state = "panic";
+		vm->state = STATE_PANIC;
 		g_string_append(why, panic);
 	} else if (ports) {
-		vm->state = "no-boot";
+		vm->state = STATE_NO_BOOT;
 		g_string_append(why, ports);
 	} else if (panic) {
-		vm->state = "no-boot";
+		vm->state = STATE_NO_BOOT;
 		g_string_append_printf(why, "the kernel panicked before PID 1 said hello: %s", panic);
 	} else if (p->reset) {
-		vm->state = p->hello ? "panic" : "no-boot";
+		vm->state = p->hello ? STATE_PANIC : STATE_NO_BOOT;
 		g_string_append(why, "the machine reset without a panic message (a triple fault?)");
 		last_words(vm, why);
 	} else if (p->said->len || (WIFEXITED(p->status) && WEXITSTATUS(p->status))) {
-		vm->state = "lost";
+		vm->state = STATE_LOST;
 		g_string_append_printf(why, "%s exited with %d: %s", vm->accel->qemu,
 				       WIFEXITED(p->status) ? WEXITSTATUS(p->status) : -1, p->said->str);
 	} else if (WIFSIGNALED(p->status)) {
-		vm->state = "lost";
+		vm->state = STATE_LOST;
 		g_string_append_printf(why, "%s was killed by signal %d", vm->accel->qemu,
 				       WTERMSIG(p->status));
 	} else {
-		vm->state = p->hello ? "lost" : "no-boot";
+		vm->state = p->hello ? STATE_LOST : STATE_NO_BOOT;
 		g_string_append(why, "it powered off without saying goodbye");
 		last_words(vm, why);
 	}
@@ -464,10 +464,10 @@ static void check_results(struct vm *vm)
 {
 	struct vm_private *p = vm->p;
 
-	if (strcmp(vm->state, "goodbye") || (p->ktap_sign.bytes == p->signed_bytes &&
-					     sign_tag(&p->ktap_sign) == p->signed_tag))
+	if (vm->state != STATE_GOODBYE || (p->ktap_sign.bytes == p->signed_bytes &&
+					   sign_tag(&p->ktap_sign) == p->signed_tag))
 		return;
-	vm->state = "lost";
+	vm->state = STATE_LOST;
 	g_free(vm->reason);
 	vm->reason = g_strdup("the results that came are not those that PID 1 gave: a test spoke in its place");
 }
@@ -507,14 +507,14 @@ static void end_qemu(struct vm *vm, int sig)
 		kill(vm->p->pid, sig);
 }
 
-void vm_stop(struct vm *vm, const char *state, const char *reason)
+void vm_stop(struct vm *vm, enum vm_state state, const char *reason)
 {
 	struct vm_private *p = vm->p;
 
 	if (p->stopping || p->exited)
 		return;
 	p->stopping = true;
-	p->refused = g_strdup(state);
+	p->given = state;
 	p->why = g_strdup(reason);
 	end_qemu(vm, SIGKILL);
 }
@@ -680,7 +680,7 @@ static void control_line(struct vm *vm, char *line)
 	if (!p->hello && !g_str_has_prefix(line, "hello ") && !g_str_has_prefix(line, "trouble "))
 		return;
 	if (p->hello && !verify_line(p, line)) {
-		vm_stop(vm, "lost", "a line on the control port is not PID 1's: a test spoke in its place");
+		vm_stop(vm, STATE_LOST, "a line on the control port is not PID 1's: a test spoke in its place");
 		return;
 	}
 	p->last_beat = g_get_monotonic_time();
@@ -781,7 +781,7 @@ static void take_ktap(struct vm *vm, const char *buf, ssize_t n)
 {
 	vm->p->ktap_bytes += n;
 	if (vm->p->ktap_bytes > KTAP_MAX) {
-		vm_stop(vm, "lost", "the guest sent more than 64 MiB of results: ended");
+		vm_stop(vm, STATE_LOST, "the guest sent more than 64 MiB of results: ended");
 		return;
 	}
 	sign_add(&vm->p->ktap_sign, buf, n);
@@ -809,7 +809,7 @@ static void take_console(struct vm *vm, const char *buf, ssize_t n)
 	p->last_console = g_get_monotonic_time();
 	if (p->console->len + n > CONSOLE_MAX) {
 		/* a splat behind the flood would go unseen: no verdict from here on */
-		vm_stop(vm, "lost", "the guest's console said more than 16 MiB: ended");
+		vm_stop(vm, STATE_LOST, "the guest's console said more than 16 MiB: ended");
 	} else {
 		ssize_t i;
 
@@ -903,7 +903,7 @@ static void on_qemu_exit(GPid pid, gint status, gpointer data)
 	finish(vm);
 }
 
-static void stop_late(struct vm *vm, const char *state, const char *fmt, int secs)
+static void stop_late(struct vm *vm, enum vm_state state, const char *fmt, int secs)
 {
 	GString *why = g_string_new(NULL);
 
@@ -933,7 +933,7 @@ static gboolean on_vm_tick(gpointer data)
 	if (p->stopping)
 		return G_SOURCE_CONTINUE;
 	if (mmg_interrupted()) {
-		vm_stop(vm, "interrupted", "interrupted");
+		vm_stop(vm, STATE_INTERRUPTED, "interrupted");
 	} else if (vm->interactive) {
 		return G_SOURCE_CONTINUE;
 	} else if (p->goodbye) {
@@ -942,14 +942,14 @@ static gboolean on_vm_tick(gpointer data)
 	} else if (p->dead && now - MAX(p->last_console, p->last_beat) > DEAD_LIMIT * k * USEC) {
 		end_qemu(vm, SIGKILL);	/* what it said tells what became of it */
 	} else if (!p->hello && !p->console->len && now - p->limit_from > SILENT_LIMIT * k * USEC) {
-		stop_late(vm, "no-boot", "silent boot: no word for %d s (no kernel for this machine, or no serial console in it?)",
+		stop_late(vm, STATE_NO_BOOT, "silent boot: no word for %d s (no kernel for this machine, or no serial console in it?)",
 			  SILENT_LIMIT * k);
 	} else if (!p->hello && now - p->limit_from > BOOT_LIMIT * k * USEC) {
-		stop_late(vm, "no-boot", "PID 1 said nothing within %d s", BOOT_LIMIT * k);
+		stop_late(vm, STATE_NO_BOOT, "PID 1 said nothing within %d s", BOOT_LIMIT * k);
 	} else if (p->hello && now - p->last_beat > BEAT_LIMIT * k * USEC) {
-		stop_late(vm, "hang", "the kernel hangs: PID 1 has been silent for %d s", BEAT_LIMIT * k);
+		stop_late(vm, STATE_HANG, "the kernel hangs: PID 1 has been silent for %d s", BEAT_LIMIT * k);
 	} else if (now > p->deadline) {
-		stop_late(vm, "timeout", "over its %d s in all", vm->timeout);
+		stop_late(vm, STATE_TIMEOUT, "over its %d s in all", vm->timeout);
 	}
 	return G_SOURCE_CONTINUE;
 }
@@ -1070,7 +1070,6 @@ void vm_free(struct vm *vm)
 		g_string_free(p->qmp, TRUE);
 		g_string_free(p->said, TRUE);
 		g_hash_table_unref(p->requests);
-		g_free(p->refused);
 		g_free(p->why);
 		g_free(p);
 		ktap_free(vm->ktap);

@@ -5,6 +5,7 @@
 #ifndef MMGATE_VM_H
 #define MMGATE_VM_H
 
+#include "base/words.h"
 #include "kernel/kernel.h"
 #include "plan/plan.h"
 
@@ -45,10 +46,9 @@ struct ktap {
 struct ktap *ktap_new(void);
 void ktap_feed(struct ktap *k, const char *buf, size_t n);
 /*
- * The stream ended early: give the case (or test) that ran the result @result
- * ("fail", "broken") for @reason.
+ * The stream ended early: give the case (or test) that ran the result @result for @reason.
  */
-void ktap_cut(struct ktap *k, const char *result, const char *reason);
+void ktap_cut(struct ktap *k, enum result result, const char *reason);
 void ktap_free(struct ktap *k);
 
 /* ---- accel.c, vm.c ---- */
@@ -70,8 +70,7 @@ void accel_free(struct accel *a);
 
 /**
  * struct vm - one boot
- * @state:	NULL while it runs, then goodbye, panic, hang, no-boot, lost,
- *		timeout, interrupted or stopped (by @on_case)
+ * @state:	STATE_NONE while it runs
  * @reason:	one line on @state
  * @cases:	results, as they came
  * @ended:	called once, when @state is set and everything is on disk
@@ -87,7 +86,7 @@ struct vm {
 	void (*ended)(struct vm *vm, void *data);
 	void *data;
 
-	const char *state;
+	enum vm_state state;
 	int shell_status;		/* of an interactive VM's shell */
 	char *reason;
 	struct ktap *ktap;
@@ -112,7 +111,7 @@ void vm_dry_command(struct vm *vm);
 /* Start it; results come while the main context turns.  False with *@err where QEMU did not start */
 bool vm_start(struct vm *vm, GError **err);
 /* End it now, as @state for @reason; ended() is called when it is gone */
-void vm_stop(struct vm *vm, const char *state, const char *reason);
+void vm_stop(struct vm *vm, enum vm_state state, const char *reason);
 void vm_free(struct vm *vm);
 
 /* ---- initramfs.c ---- */

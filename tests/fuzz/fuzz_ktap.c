@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	ktap_feed(k, (const char *)data, cut);
 	ktap_feed(k, (const char *)data + cut, size - cut);
-	ktap_cut(k, "broken", "cut");
+	ktap_cut(k, RESULT_BROKEN, "cut");
 	must(json_array_size(k->cases) <= 5001);
 	json_array_foreach(k->cases, i, c) {
 		must(json_string_value(json_object_get(c, "name")));

@@ -151,7 +151,7 @@ static void a_cut_stream_fails_the_case_that_ran(void **state)
 	struct ktap *k = feed(HEAD "  1..2\n  ok 1 a\n  # mmgate-case: b\n");
 
 	(void)state;
-	ktap_cut(k, "fail", "panic: \x01oops");
+	ktap_cut(k, RESULT_FAIL, "panic: \x01oops");
 	assert_int_equal(json_array_size(k->cases), 2);
 	assert_string_equal(get(k, 1, "name"), "kvm/x/b");
 	assert_string_equal(get(k, 1, "result"), "fail");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/verdict.c
+// unit-sources: host/run/verdict.c host/base/*.c
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -23,7 +23,7 @@ for word in "$@"; do
 	--) break ;;
 	-y | --yes) yes=1 ;;
 	-q | --quiet) quiet=1 ;;
-	--once | --json | --junit | --tap | --html | --kcidb | --offline | --strict | --no-history | --destructive | --flaky | \
+	--once | --json | --junit | --tap | --html | --kcidb | --gitlab | --github | --patchwork | --offline | --strict | --no-history | --destructive | --flaky | \
 		--empty-cache | --dry-run | --verbose | --help | --version | --*=*) ;;
 	--*) value=1 ;;
 	-*) ;;

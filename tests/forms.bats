@@ -17,7 +17,7 @@ have() {
 }
 
 make_forms() {
-	"$mmgate" report "$runs/$1" --junit --html --kcidb -q
+	"$mmgate" report "$runs/$1" --junit --html --kcidb --gitlab --github --patchwork -q
 }
 
 validate() {
@@ -48,6 +48,71 @@ validate() {
 		make_forms $r
 		validate "$root/tests/fixtures/kcidb-5.schema.json" "$runs/$r/kcidb.json"
 	done
+}
+
+@test "kcidb.json: known issues and splats are issues, and each incident names a test that is there" {
+	make_forms trouble
+	"$python" - "$runs/trouble/kcidb.json" "$runs/trouble/run.json" <<- 'END'
+	import json, sys
+	d, run = (json.load(open(p)) for p in sys.argv[1:])
+	issues = {i["id"]: i for i in d["issues"]}
+	tests = {t["id"] for t in d["tests"]}
+	allowed = [c for c in run["cases"] if c.get("allowed")]
+	splats = [s for b in run["boots"] for s in b["splats"]]
+	assert allowed and splats
+	assert len(d["incidents"]) == len(allowed) + len(splats), d["incidents"]
+	for i in d["incidents"]:
+	    assert i["test_id"] in tests and i["present"]
+	    assert i["issue_version"] == issues[i["issue_id"]]["version"]
+	known = issues["mmgate:known-stats-columns"]
+	assert known["report_url"] == "https://example.org/1" and known["version"] == 20261231, known
+	assert len({i["id"] for i in d["incidents"]}) == len(d["incidents"])
+	END
+}
+
+@test "what code review systems take is as they want it" {
+	for r in two-kernels trouble hostile; do
+		make_forms $r
+		validate "$root/tests/fixtures/gitlab-codequality.schema.json" "$runs/$r/codequality.json"
+		validate "$root/tests/fixtures/github-check-run.schema.json" "$runs/$r/check-run.json"
+		validate "$root/tests/fixtures/patchwork-check.schema.json" "$runs/$r/patchwork.json"
+	done
+}
+
+@test "the review forms are red where the run is, and name what is wrong once" {
+	make_forms trouble
+	make_forms two-kernels
+	"$python" - "$runs" <<- 'END'
+	import json, sys
+	load = lambda r, f: json.load(open(f"{sys.argv[1]}/{r}/{f}"))
+	for r in "trouble", "two-kernels":
+	    run, quality, check, patch = (load(r, f) for f in ("run.json", "codequality.json", "check-run.json", "patchwork.json"))
+	    red = run["exit"] != 0
+	    assert (check["conclusion"] == "failure") == red
+	    assert patch["state"] == {0: "success", 1: "fail"}.get(run["exit"], "warning")
+	    assert len({q["fingerprint"] for q in quality}) == len(quality)
+	    assert any(q["severity"] in ("critical", "major") for q in quality) == red
+	    bad = {c["name"] for c in run["cases"] if c["result"] in ("fail", "broken") and not c.get("allowed")}
+	    text = " ".join(q["description"] for q in quality)
+	    assert all(name in text for name in bad), (bad, text)
+	    assert not any(c["name"] in text for c in run["cases"] if c["name"] not in bad)
+	places = {(q["location"]["path"], q["location"]["lines"]["begin"]) for q in load("trouble", "codequality.json")}
+	assert ("mm/vmscan.c", 3210) in places, places
+	assert ("selftests/kvm/eviction_order_test.c", 1) in places, places
+	END
+}
+
+@test "review forms: address and commit come from the environment, and only where they are such" {
+	MMGATE_URL=https://ci.example.org/7 GITHUB_SHA=$(printf 'a%.0s' {1..40}) make_forms trouble
+	grep -q '"target_url": "https://ci.example.org/7"' "$runs/trouble/patchwork.json"
+	grep -q '"details_url": "https://ci.example.org/7"' "$runs/trouble/check-run.json"
+	grep -q '"head_sha": "aaaa' "$runs/trouble/check-run.json"
+	validate "$root/tests/fixtures/github-check-run.schema.json" "$runs/trouble/check-run.json"
+	MMGATE_URL='javascript:alert(1)' GITHUB_SHA=HEAD make_forms trouble
+	run grep 'target_url\|javascript' "$runs/trouble/patchwork.json"
+	[ "$status" = 1 ]
+	run grep 'head_sha\|details_url' "$runs/trouble/check-run.json"
+	[ "$status" = 1 ]
 }
 
 @test "junit.xml validates" {
@@ -107,7 +172,7 @@ validate() {
 	cp -r "$runs/two-kernels" "$BATS_TEST_TMPDIR/first"
 	sleep 1
 	"$mmgate" report "$runs/two-kernels" -q
-	for f in summary.txt results.tap junit.xml report.html kcidb.json; do
+	for f in summary.txt results.tap junit.xml report.html kcidb.json codequality.json check-run.json patchwork.json; do
 		cmp "$BATS_TEST_TMPDIR/first/$f" "$runs/two-kernels/$f"
 	done
 }

@@ -2,6 +2,7 @@
 /*
  * What went wrong, for GitHub.
  */
+#include "report/findings.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -35,21 +36,6 @@ static void annotate(const char *level, const char *title, const char *message)
 	g_string_free(s, TRUE);
 }
 
-static void annotate_row(const struct rep *r, const struct rep_row *row, size_t k, int *left)
-{
-	const struct rep_cell *cell = &row->cells[k];
-	const char *word = rep_cell_word(cell);
-	json_t *c = rep_cell_case(cell);
-	char *title;
-
-	if ((strcmp(word, "fail") && strcmp(word, "broken")) || *obj_str(c, "allowed") ||
-	    (*left)-- <= 0)
-		return;
-	title = g_strdup_printf("%s: %s on %s, %s", word, row->name, rep_label(r, k), row->machine);
-	annotate("error", title, obj_str(c, "reason"));
-	g_free(title);
-}
-
 /**
  * report_annotations() - tell GitHub what went wrong, so that it shows it beside the run
  * @run: run.json
@@ -59,37 +45,24 @@ static void annotate_row(const struct rep *r, const struct rep_row *row, size_t 
  */
 void report_annotations(json_t *run)
 {
-	struct rep *r;
+	static const char *const words[] = {
+		[FINDING_NOTICE] = "notice", [FINDING_WARNING] = "warning", [FINDING_ERROR] = "error",
+	};
+	g_autoptr(GPtrArray) all = NULL;
 	int left = ANNOTATIONS_MAX;
-	json_t *b, *s;
-	size_t i, j;
+	struct rep *r;
 
 	if (g_strcmp0(g_getenv("GITHUB_ACTIONS"), "true"))
 		return;
 	r = rep_new(run, ".", NULL);
 	if (!r)
 		return;
-	for (guint i = 0; i < r->verdicts->len; i++) {
-		struct rep_verdict *v = r->verdicts->pdata[i];
+	all = findings_collect(r);
+	for (guint i = 0; i < all->len; i++) {
+		const struct finding *f = all->pdata[i];
 
-		if ((!strcmp(v->word, "fail") || !strcmp(v->word, "broken")) && left-- > 0)
-			annotate("error", v->name, v->reason);
-	}
-	for (guint row = 0; row < r->rows->len && !r->compared; row++)
-		for (size_t k = 0; k < r->nr_kernels; k++)
-			annotate_row(r, r->rows->pdata[row], k, &left);
-	json_array_foreach(r->boots, i, b)
-		json_array_foreach(json_object_get(b, "splats"), j, s)
-			if (!*obj_str(s, "allowed") && left-- > 0)
-				annotate("error", "kernel splat", obj_str(s, "title"));
-	json_array_foreach(json_object_get(run, "known_issues"), i, s)
-		if (strcmp(obj_str(s, "state"), "applied"))
-			annotate("warning", "known issues", obj_str(s, "note"));
-	if (r->skip) {
-		char *text = g_strdup_printf("%d skipped; see the summary for the reasons", r->skip);
-
-		annotate("notice", "skipped", text);
-		g_free(text);
+		if (f->level != FINDING_ERROR || left-- > 0)
+			annotate(words[f->level], f->title, f->message);
 	}
 	rep_free(r);
 }

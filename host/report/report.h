@@ -14,6 +14,9 @@ bool report_tap(json_t *run, const char *dir, GError **err);		/* results.tap */
 bool report_junit(json_t *run, const char *dir, GError **err);		/* junit.xml */
 bool report_html(json_t *run, const char *dir, GError **err);		/* report.html */
 bool report_kcidb(json_t *run, const char *dir, GError **err);		/* kcidb.json */
+bool report_gitlab(json_t *run, const char *dir, GError **err);		/* codequality.json */
+bool report_github(json_t *run, const char *dir, GError **err);		/* check-run.json */
+bool report_patchwork(json_t *run, const char *dir, GError **err);	/* patchwork.json */
 
 /* ---- reports.c ---- */
 
@@ -24,7 +27,7 @@ bool report_kcidb(json_t *run, const char *dir, GError **err);		/* kcidb.json */
  * @no_history:	the run is not put into the history
  */
 struct report_forms {
-	bool json, junit, tap, html, kcidb, quiet, no_history;
+	bool json, junit, tap, html, kcidb, gitlab, github, patchwork, quiet, no_history;
 };
 
 /*

@@ -2,13 +2,15 @@
 /*
  * KCIDB: the form in which KernelCI takes results from other CI systems,
  * version 5.0 of its schema.  A kernel is a checkout and a build, each case of
- * each boot a test, and so is the boot itself.
+ * each boot a test, and so is the boot itself.  A known issue and a splat are issues;
+ * where they were seen is an incident.
  *
  * The origin is MMGATE_KCIDB_ORIGIN, as KernelCI gave it to the submitter, or
  * "mmgate".  Sent with `kcidb-submit < kcidb.json`.
  */
 #include "report/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,6 +222,100 @@ static void add_boot(const struct rep *r, const struct rep_group *g, json_t *tes
 	g_free(reason);
 }
 
+/* ---- issues and incidents ---- */
+
+static char *issue_id(const char *kind, const char *name)
+{
+	g_autofree char *rest = g_strdup_printf("%s-%s", kind, name);
+
+	return id_of(rest);
+}
+
+/* An entry that is renewed is a later version of the issue: the day on which it expires, as a number */
+static json_int_t issue_version(const json_t *known)
+{
+	int y, m, d;
+
+	return sscanf(obj_str(known, "expires"), "%4d-%2d-%2d", &y, &m, &d) == 3 && y > 0 && m > 0 && d > 0 ?
+	       y * 10000 + m * 100 + d : 0;
+}
+
+static const json_t *known_issue(const struct rep *r, const char *id)
+{
+	const json_t *s;
+	size_t i;
+
+	json_array_foreach(json_object_get(r->run, "known_issues"), i, s)
+		if (!strcmp(obj_str(s, "id"), id))
+			return s;
+	return NULL;
+}
+
+static void add_issue(json_t *issues, const char *id, json_int_t version, const char *subject, const char *url)
+{
+	json_t *o, *old;
+	size_t i;
+
+	json_array_foreach(issues, i, old)
+		if (!strcmp(obj_str(old, "id"), id))
+			return;
+	o = json_pack("{s:s, s:I, s:s, s:o, s:o, s:{s:b, s:b, s:b}}", "id", id, "version", version, "origin",
+		      origin(), "report_subject", clean(subject, 300), "comment", clean(subject, 500), "culprit",
+		      "code", 1, "tool", 0, "harness", 0);
+	if (g_str_has_prefix(url, "https://") || g_str_has_prefix(url, "http://"))
+		json_object_set_new(o, "report_url", clean(url, 500));
+	json_array_append_new(issues, o);
+}
+
+static void add_incident(json_t *incidents, const char *issue, json_int_t version, const json_t *test,
+			 const char *comment)
+{
+	g_autofree char *both = g_strdup_printf("%s\n%s", issue, obj_str(test, "id"));
+	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, both, -1);
+	g_autofree char *id = id_of(sum);
+
+	json_array_append_new(incidents, json_pack("{s:s, s:s, s:s, s:I, s:s, s:b, s:o}", "id", id, "origin",
+						   origin(), "issue_id", issue, "issue_version", version,
+						   "test_id", obj_str(test, "id"), "present", 1, "comment",
+						   clean(comment, 500)));
+}
+
+/* Known issue @name was seen in @test */
+static void add_known(const struct rep *r, const char *name, const json_t *test, const char *comment,
+		      json_t *issues, json_t *incidents)
+{
+	const json_t *known = known_issue(r, name);
+	g_autofree char *id = issue_id("known", name);
+	json_int_t version = issue_version(known);
+
+	add_issue(issues, id, version, name, obj_str(known, "link"));
+	add_incident(incidents, id, version, test, comment);
+}
+
+/* The splats of @boot, which is reported as @test */
+static void add_splats(const struct rep *r, const json_t *boot, const json_t *test, json_t *issues, json_t *incidents)
+{
+	const json_t *s;
+	size_t i;
+
+	json_array_foreach(json_object_get(boot, "splats"), i, s) {
+		const char *print = obj_str(s, "fingerprint"), *title = obj_str(s, "title");
+		g_autofree char *id = issue_id("splat", *print ? print : title);
+
+		if (*obj_str(s, "allowed")) {
+			add_known(r, obj_str(s, "allowed"), test, title, issues, incidents);
+			continue;
+		}
+		add_issue(issues, id, 0, title, "");
+		add_incident(incidents, id, 0, test, title);
+	}
+}
+
+static const json_t *last_of(const json_t *list)
+{
+	return json_array_get(list, json_array_size(list) - 1);
+}
+
 /**
  * report_kcidb() - write kcidb.json
  * @run: run.json
@@ -231,7 +327,7 @@ static void add_boot(const struct rep *r, const struct rep_group *g, json_t *tes
 bool report_kcidb(json_t *run, const char *dir, GError **err)
 {
 	struct rep *r = rep_new(run, dir, err);
-	json_t *checkouts, *builds, *tests, *all;
+	json_t *checkouts, *builds, *tests, *issues, *incidents, *all;
 	GString *out;
 	char *text;
 	bool ok;
@@ -241,18 +337,29 @@ bool report_kcidb(json_t *run, const char *dir, GError **err)
 	checkouts = json_array();
 	builds = json_array();
 	tests = json_array();
+	issues = json_array();
+	incidents = json_array();
 	for (size_t k = 0; k < r->nr_kernels; k++)
 		add_kernel(r, k, checkouts, builds);
 	for (guint i = 0; i < r->groups->len; i++) {
 		struct rep_group *g = r->groups->pdata[i];
 
-		if (g->boot)
+		if (g->boot) {
 			add_boot(r, g, tests);
-		for (guint c = 0; c < g->cases->len; c++)
-			add_case(r, g, g->cases->pdata[c], tests);
+			add_splats(r, g->boot, last_of(tests), issues, incidents);
+		}
+		for (guint c = 0; c < g->cases->len; c++) {
+			json_t *o = g->cases->pdata[c];
+
+			add_case(r, g, o, tests);
+			if (*obj_str(o, "allowed"))
+				add_known(r, obj_str(o, "allowed"), last_of(tests), obj_str(o, "reason"), issues,
+					  incidents);
+		}
 	}
-	all = json_pack("{s:{s:i, s:i}, s:o, s:o, s:o}", "version", "major", 5, "minor", 0,
-			"checkouts", checkouts, "builds", builds, "tests", tests);
+	all = json_pack("{s:{s:i, s:i}, s:o, s:o, s:o, s:o, s:o}", "version", "major", 5, "minor", 0,
+			"checkouts", checkouts, "builds", builds, "tests", tests, "issues", issues,
+			"incidents", incidents);
 	text = json_dumps(all, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 	json_decref(all);
 	out = g_string_new(text);

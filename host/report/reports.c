@@ -28,8 +28,10 @@ static void print_form(const char *dir, const char *name)
 
 int reports_make(const struct report_forms *forms, json_t *run, const char *dir, GError **err)
 {
-	bool only_json = forms->json && !forms->tap && !forms->junit && !forms->html && !forms->kcidb;
-	bool only_tap = forms->tap && !forms->json && !forms->junit && !forms->html && !forms->kcidb;
+	bool others = forms->junit || forms->html || forms->kcidb || forms->gitlab || forms->github ||
+		      forms->patchwork;
+	bool only_json = forms->json && !forms->tap && !others;
+	bool only_tap = forms->tap && !forms->json && !others;
 	GError *e = NULL;
 
 	if (!forms->no_history && !history_add(run, &e)) {
@@ -39,7 +41,10 @@ int reports_make(const struct report_forms *forms, json_t *run, const char *dir,
 	if (!report_summary(run, dir, err) || !report_tap(run, dir, err) ||
 	    (forms->junit && !report_junit(run, dir, err)) ||
 	    (forms->html && !report_html(run, dir, err)) ||
-	    (forms->kcidb && !report_kcidb(run, dir, err)))
+	    (forms->kcidb && !report_kcidb(run, dir, err)) ||
+	    (forms->gitlab && !report_gitlab(run, dir, err)) ||
+	    (forms->github && !report_github(run, dir, err)) ||
+	    (forms->patchwork && !report_patchwork(run, dir, err)))
 		return MMG_EXIT_BROKEN;
 	if (only_json)
 		print_form(dir, "run.json");

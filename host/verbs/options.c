@@ -30,7 +30,8 @@ struct report_forms cli_forms(const struct cli *cli)
 {
 	return (struct report_forms){
 		.json = cli->json, .junit = cli->junit, .tap = cli->tap, .html = cli->html,
-		.kcidb = cli->kcidb, .quiet = cli->quiet, .no_history = cli->no_history,
+		.kcidb = cli->kcidb, .gitlab = cli->gitlab, .github = cli->github,
+		.patchwork = cli->patchwork, .quiet = cli->quiet, .no_history = cli->no_history,
 	};
 }
 

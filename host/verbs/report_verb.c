@@ -33,7 +33,10 @@ static bool write_forms(const struct cli *cli, json_t *run, const char *dir, GEr
 	return report_summary(run, dir, err) && report_tap(run, dir, err) &&
 	       (!wanted(cli->junit, dir, "junit.xml") || report_junit(run, dir, err)) &&
 	       (!wanted(cli->html, dir, "report.html") || report_html(run, dir, err)) &&
-	       (!wanted(cli->kcidb, dir, "kcidb.json") || report_kcidb(run, dir, err));
+	       (!wanted(cli->kcidb, dir, "kcidb.json") || report_kcidb(run, dir, err)) &&
+	       (!wanted(cli->gitlab, dir, "codequality.json") || report_gitlab(run, dir, err)) &&
+	       (!wanted(cli->github, dir, "check-run.json") || report_github(run, dir, err)) &&
+	       (!wanted(cli->patchwork, dir, "patchwork.json") || report_patchwork(run, dir, err));
 }
 
 /**
@@ -45,7 +48,7 @@ static bool write_forms(const struct cli *cli, json_t *run, const char *dir, GEr
  */
 int verb_report(struct cli *cli, GError **err)
 {
-	bool others = cli->junit || cli->html || cli->kcidb;
+	bool others = cli->junit || cli->html || cli->kcidb || cli->gitlab || cli->github || cli->patchwork;
 	json_t *run;
 	char *dir;
 	bool ok;

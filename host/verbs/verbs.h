@@ -34,7 +34,7 @@ struct cli {
 	uint64_t seed;			/* --seed, 0: the default */
 	uint64_t shuffle;		/* --shuffle, 0: tests and cases in their own order */
 	int count;			/* fuzz --count, 0: the default */
-	bool json, junit, tap, html, kcidb;
+	bool json, junit, tap, html, kcidb, gitlab, github, patchwork;
 	bool strict;			/* what does not fit is an error: mutants, drift */
 	bool offline, dry_run, yes, quiet, no_history, destructive;
 	int verbose;

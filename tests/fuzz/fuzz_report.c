@@ -20,6 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	report_junit(run, fuzz_dir, NULL);
 	report_html(run, fuzz_dir, NULL);
 	report_kcidb(run, fuzz_dir, NULL);
+	report_gitlab(run, fuzz_dir, NULL);
+	report_github(run, fuzz_dir, NULL);
+	report_patchwork(run, fuzz_dir, NULL);
 	json_decref(run);
 	return 0;
 }

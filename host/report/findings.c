@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What went wrong in a run, one by one.
+ */
+#include "report/findings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_LINE	1000000
+
+static void finding_free(gpointer finding)
+{
+	struct finding *f = finding;
+
+	g_free(f->check);
+	g_free(f->title);
+	g_free(f->message);
+	g_free(f->key);
+	g_free(f->path);
+	g_free(f);
+}
+
+/* The source of test "family/test", as it lies in this repository */
+static char *test_path(const char *test)
+{
+	bool plain = strchr(test, '/') && !strstr(test, "..");
+
+	for (const char *p = test; *p && plain; p++)
+		plain = g_ascii_isalnum(*p) || strchr("/_-", *p);
+	return plain ? g_strdup_printf("selftests/%s_test.c", test) : g_strdup("run.json");
+}
+
+static struct finding *add(GPtrArray *all, enum finding_level level, const char *check, char *title,
+			   const char *message, char *key)
+{
+	struct finding *f = g_new0(struct finding, 1);
+
+	f->level = level;
+	f->check = g_strdup(check);
+	f->title = title;
+	f->message = g_strdup(*message ? message : "no reason was given");
+	f->key = key;
+	f->path = test_path(check);
+	f->line = 1;
+	g_ptr_array_add(all, f);
+	return f;
+}
+
+static bool is_bad(const char *word)
+{
+	return !strcmp(word, "fail") || !strcmp(word, "broken");
+}
+
+static void add_cell(GPtrArray *all, const struct rep *r, const struct rep_row *row, size_t k)
+{
+	const struct rep_cell *cell = &row->cells[k];
+	const char *word = rep_cell_word(cell);
+	json_t *c = rep_cell_case(cell);
+	struct finding *f;
+
+	if (!is_bad(word) || *obj_str(c, "allowed"))
+		return;
+	f = add(all, FINDING_ERROR, row->test,
+		g_strdup_printf("%s: %s on %s, %s", word, row->name, rep_label(r, k), row->machine),
+		obj_str(c, "reason"), g_strdup_printf("%s %s %s", row->name, row->machine, rep_label(r, k)));
+	f->broken = !strcmp(word, "broken");
+}
+
+/* A boot that went wrong and left no case or splat that says so */
+static void add_boot(GPtrArray *all, const struct rep *r, const struct rep_group *g)
+{
+	g_autofree char *reason = NULL;
+	const char *word;
+	struct finding *f;
+
+	if (!g->boot || json_array_size(json_object_get(g->boot, "splats")))
+		return;
+	for (guint i = 0; i < g->cases->len; i++)
+		if (is_bad(obj_str(g->cases->pdata[i], "result")))
+			return;
+	word = rep_boot_shown(r, g->boot, &reason);
+	if (!is_bad(word))
+		return;
+	f = add(all, FINDING_ERROR, "boot", g_strdup_printf("%s: boot of %s, %s", word, rep_label(r, g->kernel), g->name),
+		reason, g_strdup_printf("boot %s %s", rep_label(r, g->kernel), g->name));
+	f->broken = !strcmp(word, "broken");
+}
+
+/* "mm/vmscan.c:3210" in the first line of a splat */
+static void place_of_splat(struct finding *f, const char *title)
+{
+	g_autoptr(GRegex) re = g_regex_new("([A-Za-z0-9_][A-Za-z0-9_./-]{0,200}\\.[chS]):([0-9]{1,6})", 0, 0, NULL);
+	g_autoptr(GMatchInfo) m = NULL;
+
+	if (g_regex_match(re, title, 0, &m)) {
+		g_autofree char *path = g_match_info_fetch(m, 1);
+		g_autofree char *line = g_match_info_fetch(m, 2);
+
+		if (!strstr(path, "..")) {
+			g_free(f->path);
+			f->path = g_steal_pointer(&path);
+			f->line = CLAMP(g_ascii_strtoll(line, NULL, 10), 1, MAX_LINE);
+		}
+	}
+}
+
+static void add_splats(GPtrArray *all, const struct rep *r, const json_t *boot)
+{
+	json_t *s;
+	size_t i;
+
+	json_array_foreach(json_object_get(boot, "splats"), i, s) {
+		const char *title = obj_str(s, "title"), *print = obj_str(s, "fingerprint");
+		struct finding *f;
+
+		if (*obj_str(s, "allowed"))
+			continue;
+		f = add(all, FINDING_ERROR, "splat", g_strdup("kernel splat"), title,
+			g_strdup_printf("splat %s %s", *print ? print : title,
+					rep_label(r, obj_int(boot, "kernel"))));
+		place_of_splat(f, title);
+	}
+}
+
+GPtrArray *findings_collect(const struct rep *r)
+{
+	GPtrArray *all = g_ptr_array_new_with_free_func(finding_free);
+	json_t *b, *s;
+	size_t n;
+
+	for (guint i = 0; i < r->verdicts->len; i++) {
+		const struct rep_verdict *v = r->verdicts->pdata[i];
+
+		if (is_bad(v->word))
+			add(all, FINDING_ERROR, obj_str(r->run, "verb"), g_strdup(v->name), v->reason,
+			    g_strdup(v->name))->broken = !strcmp(v->word, "broken");
+	}
+	for (guint row = 0; row < r->rows->len && !r->compared; row++)
+		for (size_t k = 0; k < r->nr_kernels; k++)
+			add_cell(all, r, r->rows->pdata[row], k);
+	json_array_foreach(r->boots, n, b)
+		add_splats(all, r, b);
+	for (guint i = 0; i < r->groups->len; i++)
+		add_boot(all, r, r->groups->pdata[i]);
+	json_array_foreach(json_object_get(r->run, "known_issues"), n, s)
+		if (strcmp(obj_str(s, "state"), "applied"))
+			add(all, FINDING_WARNING, "known issues", g_strdup("known issues"), obj_str(s, "note"),
+			    g_strdup_printf("known issue %s", obj_str(s, "id")));
+	if (r->skip) {
+		g_autofree char *text = g_strdup_printf("%d skipped; see the summary for the reasons", r->skip);
+
+		add(all, FINDING_NOTICE, "skipped", g_strdup("skipped"), text, g_strdup("skipped"));
+	}
+	return all;
+}

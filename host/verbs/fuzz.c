@@ -168,12 +168,13 @@ static void draw_zones(struct draw *d)
 /* Kernel parameters that people boot with, none of which may change an answer */
 static void draw_parameters(struct draw *d)
 {
+	/* memory that they keep to themselves: a small machine would not boot with it */
+	static const char *const takes[] = { "hugepages=8", "cma=16M", "crashkernel=32M", "page_owner=on" };
 	static const char *const odd[] = {
 		"init_on_free=1", "page_poison=1", "slub_debug=F", "slab_nomerge", "page_alloc.shuffle=1", "nokaslr",
 		"cgroup.memory=nokmem", "cgroup.memory=nosocket", "psi=0", "mitigations=off", "threadirqs",
-		"preempt=full", "zswap.enabled=1", "transparent_hugepage_shmem=always", "hugepages=8", "cma=16M",
-		"movable_node", "memhp_default_state=online_movable", "memhp_default_state=online", "page_owner=on",
-		"numa_balancing=enable", "possible_cpus=16", "norandmaps", "highres=off", "crashkernel=32M",
+		"preempt=full", "zswap.enabled=1", "transparent_hugepage_shmem=always", "movable_node", "memhp_default_state=online_movable", "memhp_default_state=online",
+		"numa_balancing=enable", "possible_cpus=16", "norandmaps", "highres=off",
 		"swiotlb=2048", "no5lvl", "percpu_alloc=page", "hugetlb_free_vmemmap=on", "cgroup_disable=memory",
 		"maxcpus=1", "swapaccount=0", "default_hugepagesz=1G",
 	};
@@ -181,6 +182,9 @@ static void draw_parameters(struct draw *d)
 	for (gsize i = 0; i < G_N_ELEMENTS(odd); i++)
 		if (chance(d, 5))
 			add(d, "%s", odd[i]);
+	for (gsize i = 0; d->memory >= 512 && i < G_N_ELEMENTS(takes); i++)
+		if (chance(d, 8))
+			add(d, "%s", takes[i]);
 }
 
 static void draw_settings(struct draw *d)

@@ -173,8 +173,9 @@ static void draw_parameters(struct draw *d)
 	static const char *const odd[] = {
 		"init_on_free=1", "page_poison=1", "slub_debug=F", "slab_nomerge", "page_alloc.shuffle=1", "nokaslr",
 		"cgroup.memory=nokmem", "cgroup.memory=nosocket", "psi=0", "mitigations=off", "threadirqs",
-		"preempt=full", "zswap.enabled=1", "transparent_hugepage_shmem=always", "movable_node", "memhp_default_state=online_movable", "memhp_default_state=online",
-		"numa_balancing=enable", "possible_cpus=16", "norandmaps", "highres=off",
+		"preempt=full", "zswap.enabled=1", "transparent_hugepage_shmem=always", "movable_node",
+		"memhp_default_state=online_movable", "memhp_default_state=online", "numa_balancing=enable",
+		"possible_cpus=16", "norandmaps", "highres=off",
 		"swiotlb=2048", "no5lvl", "percpu_alloc=page", "hugetlb_free_vmemmap=on", "cgroup_disable=memory",
 		"maxcpus=1", "swapaccount=0", "default_hugepagesz=1G",
 	};

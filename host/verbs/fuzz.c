@@ -13,7 +13,8 @@
 #define DEFAULT_COUNT	10
 #define MAX_COUNT	1000
 #define NODE_MIB	64	/* what a node needs to be worth having */
-#define BOOT_MIB	112	/* what the kernel and the initramfs need below 4G, or at all */
+#define BOOT_MIB	112	/* what the kernel and the initramfs need below 4G */
+#define CUT_MIB		160	/* what they need in all */
 
 /* One machine while it is drawn */
 struct draw {
@@ -153,10 +154,15 @@ static void draw_zones(struct draw *d)
 	else if (kind == 4 && chance(d, 30))
 		add(d, "kernelcore=mirror");
 	/* a zone of a handful of pages: the end of memory lies just above 4G */
-	if (d->below_4g && chance(d, 25))
-		add(d, "mem=%dM", 4096 + between(d, 1, 20));
-	else if (!d->below_4g && d->memory >= 256 && chance(d, 15))
-		add(d, "mem=%dM", between(d, MAX(d->memory * 6 / 10, 192), d->memory));
+	if (d->below_4g >= CUT_MIB && chance(d, 25)) {
+		int above = between(d, 1, 20);
+
+		add(d, "mem=%dM", 4096 + above);
+		d->memory = d->below_4g + above;
+	} else if (!d->below_4g && d->memory >= 256 && chance(d, 15)) {
+		d->memory = between(d, MAX(d->memory * 6 / 10, 192), d->memory);
+		add(d, "mem=%dM", d->memory);
+	}
 	if (chance(d, 10))
 		add(d, "memmap=%dM$1M", between(d, 8, 15));
 	if (chance(d, 50))

@@ -284,6 +284,7 @@ static void numa_counts(const struct mmg_case *c)
 
 	(void)c;
 	need_empty();
+	mm_need_numa_stat();
 	for (n = node_set_next(&empty, -1); n >= 0; n = node_set_next(&empty, n)) {
 		char *at;
 

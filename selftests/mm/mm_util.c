@@ -215,6 +215,27 @@ void mm_need_events(void)
 }
 
 /**
+ * mm_need_numa_stat() - have the hits and misses of nodes counted, or skip the case
+ *
+ * The kernel counts them while vm.numa_stat is 1 (mm/page_alloc.c, zone_statistics()).  It is
+ * turned on for the case in a VM; a host's setting is left alone.
+ */
+void mm_need_numa_stat(void)
+{
+	static const char path[] = "/proc/sys/vm/numa_stat";
+	char *text = mmg_read_file(path, NULL);
+	bool off = text && *text == '0';
+
+	free(text);
+	if (!off)
+		return;
+	if (!mmg_in_vm() && !mmg_opts.destructive)
+		mmg_skip("vm.numa_stat is 0: the kernel counts no hits and misses of nodes");
+	mmg_save_setting(path);
+	mmg_write_setting(path, "1");
+}
+
+/**
  * mm_compare_rows() - every protection of every zone against the formula
  * @zi:		snapshot
  * @ratio:	the ratios that were in force

@@ -33,6 +33,7 @@ void mm_shrink_slabs(void);
 void mm_vmstat(struct vmstat *v);
 void mm_need_counters(const char *const *names);
 void mm_need_events(void);
+void mm_need_numa_stat(void);
 void mm_compare_rows(const struct zoneinfo *zi, const long *ratio, struct mm_rows *rows);
 void mm_protection_artifact(const struct zoneinfo *zi, const long *ratio);
 void mm_info_rows(const struct zoneinfo *zi);

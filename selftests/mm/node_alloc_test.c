@@ -229,6 +229,7 @@ static void fallback_order(const struct mmg_case *c)
 
 	(void)c;
 	need_nodes(2);
+	mm_need_numa_stat();
 	for (n = node_set_next(&cpus, -1); n >= 0 && judged < 2; n = node_set_next(&cpus, n)) {
 		struct node_set left = memory, one;
 		long from_full, from_next, wrong;
@@ -366,6 +367,7 @@ static void numa_counts(const struct mmg_case *c)
 
 	(void)c;
 	need_nodes(2);
+	mm_need_numa_stat();
 	/* stay on this CPU; a fake node lists CPUs whose own node is another one */
 	if (getcpu(&cpu, &at_home) || node_run_on_cpu(cpu) || getcpu(&cpu, &at_home))
 		mmg_broken("staying on one CPU failed");

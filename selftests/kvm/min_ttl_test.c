@@ -14,17 +14,23 @@
  *
  *	kill		min_ttl_ms of a day: the victim is killed at kswapd's first turns
  *	off		0: nobody is killed, kswapd evicts
- *	cold-group	one second, and the second VM is older than that: nobody is killed in
- *			kswapd's first turn (which may age the VM: it is young after that)
+ *	cold-group	two seconds, and the oldest generation of the second VM is older than
+ *			that, its youngest and every generation of all other groups, the
+ *			root's among them, are not: nobody is killed in kswapd's first turn
+ *			(which may age the VM: it is young after that)
  *	file		what is written reads back; junk is refused
  *
  * How it could mislead: an OOM kill that the allocator itself asks for (the helper stops
  * at the low watermark, where it never does; swap is free for all that the VMs have); a
  * kill of somebody else (all but the victim are exempt); kswapd that never ran (broken).
+ * cold-group says pass of a kernel that looks at the youngest generation where kswapd's
+ * first turn comes later than two seconds after the last ageing.
  */
 #include "tenant.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,7 +39,7 @@
 #include "vmstat.h"
 
 #define TTL_DAY		"86400000"
-#define TTL_SHORT_MS	1000
+#define TTL_SHORT_MS	2000
 #define MAX_STEPS	400
 #define SOME		64		/* evicted: kswapd went on to reclaim */
 #define MANY		(2 * 1024)	/* evicted: in several of its turns */
@@ -99,6 +105,39 @@ static void wait_until_old(struct tenant *t)
 			   (unsigned long long)oldest_ms(t));
 }
 
+/*
+ * Age every group but @but until all its generations are new: inc_min_seq() moves what is
+ * older into the next one where there are MAX_NR_GENS.  A group that went away is none.
+ */
+static void make_others_young(u64 but)
+{
+	static struct lru_gen_memcg cg;
+	struct lru_gen_error err;
+	unsigned long long id;
+	unsigned int n, round;
+	char *text, *line, *at;
+
+	for (round = 0; round < LRU_GEN_MAX_GENS; round++) {
+		text = mmg_read_file(LRU_GEN_DIR "lru_gen", NULL);
+		if (!text)
+			mmg_broken("cannot read " LRU_GEN_DIR "lru_gen");
+		for (line = strtok_r(text, "\n", &at); line; line = strtok_r(NULL, "\n", &at)) {
+			char *now;
+
+			if (sscanf(line, "memcg %llu", &id) != 1 || id == but)
+				continue;
+			now = mmg_read_file(LRU_GEN_DIR "lru_gen", NULL);
+			if (!now || lru_gen_parse(now, NULL, id, &cg, &err))
+				cg.nr_nodes = 0;
+			free(now);
+			for (n = 0; n < cg.nr_nodes; n++)
+				lru_gen_age(id, cg.node[n].nid, lru_gen_max_seq(&cg.node[n]), 200,
+					    true);
+		}
+		free(text);
+	}
+}
+
 static void ttl_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
@@ -124,8 +163,12 @@ static void ttl_case(const struct mmg_case *c)
 		mmg_expect_oom_kill(victim.w.pid);
 	tenant_age(&victim, 1);
 	tenant_age(&other, 3);
-	if (p->cold) {
+	if (p->cold)
 		wait_until_old(&other);
+	mmg_doing("filling the rest of memory");
+	pressure_fill(&pressure, 4 * bytes / sysconf(_SC_PAGESIZE));
+	if (p->cold) {
+		make_others_young(other.group.id);
 		/* its youngest generation is new, the oldest is not */
 		tenant_age(&other, 1);
 	}
@@ -134,8 +177,7 @@ static void ttl_case(const struct mmg_case *c)
 	turns = vmstat_now("pageoutrun");
 	stolen[0] = tenant_stolen(&victim);
 	stolen[1] = tenant_stolen(&other);
-	mmg_doing("filling the rest of memory");
-	pressure_fill(&pressure, 4 * bytes / sysconf(_SC_PAGESIZE));
+	mmg_doing("waking kswapd");
 	for (step = 0; step < MAX_STEPS; step++) {
 		if (!pressure_step(&pressure))
 			break;
@@ -206,7 +248,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "file", .fn = file_case },
 	TTL("kill", .ttl = TTL_DAY, .dies = VICTIM, .enough = MANY),
 	TTL("off", .ttl = "0", .dies = NOBODY, .enough = MANY),
-	TTL("cold-group", .ttl = "1000", .cold = true, .dies = NOBODY, .enough = SOME),
+	TTL("cold-group", .ttl = "2000", .cold = true, .dies = NOBODY, .enough = SOME),
 };
 
 static const struct mmg_test test = {

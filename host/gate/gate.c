@@ -3,6 +3,7 @@
  * A gate from its files to its results: base and patched kernels run the same cases, in turn.
  */
 #include "gate/gate.h"
+#include "run/past.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -88,6 +89,8 @@ static void print_gate(const json_t *run)
 		       json_number_value(json_object_get(c, "patched_median")), str(c, "change"),
 		       json_number_value(json_object_get(c, "p")), num(c, "base_n"),
 		       num(c, "patched_n"));
+	json_array_foreach(json_object_get(run, "past"), i, c)
+		printf("%s  %s\n", i ? "" : "\n  beside the last runs without it:\n", str(c, "note"));
 	printf("\n%s: %s\n", str(g, "verdict"), str(g, "reason"));
 }
 
@@ -96,6 +99,7 @@ static int finish(const struct gate_options *opt, json_t *run, const char *dir, 
 	struct report_forms forms = opt->forms;
 	bool text = !forms.json && !forms.tap;
 
+	past_add(run, NULL);
 	if (!results_save(run, dir, err))
 		return MMG_EXIT_BROKEN;
 	status_clear();

@@ -11,6 +11,11 @@
 
 #define WIDTH	72
 #define MOST_ROWS	30
+/* what a shell takes as it is */
+#define WORD_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
+#define NAME_WIDTH	36
+#define PIECE		16	/* bytes of a long word on one line */
+#define TALLY_WIDTH	16	/* "broken 1000/1000" */
 
 static void para(GString *s, const char *text, int indent)
 {
@@ -34,6 +39,19 @@ static char *tally_word(const json_t *t)
 	return g_strdup(obj_int(t, "skip") ? "skip" : "-");
 }
 
+/* A name that is longer than its column, on lines of its own */
+static void add_long(GString *s, const char *name)
+{
+	for (const char *p = name; *p; p += MIN(strlen(p), WIDTH - 2))
+		g_string_append_printf(s, "  %.*s\n", WIDTH - 2, p);
+}
+
+static void add_row(GString *s, const char *name, const char *base, const char *patched)
+{
+	g_string_append_printf(s, "  %-*s %-*.*s %.*s\n", NAME_WIDTH, name, TALLY_WIDTH, TALLY_WIDTH, base,
+			       TALLY_WIDTH, patched);
+}
+
 static bool is_quiet(const json_t *c)
 {
 	const char *change = obj_str(c, "change");
@@ -47,11 +65,12 @@ static void add_table(GString *s, const json_t *gate)
 	const json_t *c;
 	size_t i;
 
-	g_string_append_printf(s, "  %-42s %-12s %s\n", "case@machine", "base", "patched");
+	add_row(s, "case@machine", "base", "patched");
 	json_array_foreach(json_object_get(gate, "cases"), i, c) {
 		g_autofree char *base = tally_word(json_object_get(c, "base"));
 		g_autofree char *patched = tally_word(json_object_get(c, "patched"));
-		g_autofree char *name = g_strdup_printf("%s@%s", obj_str(c, "name"), obj_str(c, "machine"));
+		g_autofree char *both = g_strdup_printf("%s@%s", obj_str(c, "name"), obj_str(c, "machine"));
+		g_autofree char *name = text_ascii(both);
 
 		if (is_quiet(c)) {
 			passing += !strcmp(obj_str(c, "change"), "still passing");
@@ -59,10 +78,12 @@ static void add_table(GString *s, const json_t *gate)
 		}
 		if (rows++ >= MOST_ROWS)
 			continue;
-		if (strlen(name) > 42)
-			g_string_append_printf(s, "  %s\n  %-42s %-12s %s\n", name, "", base, patched);
-		else
-			g_string_append_printf(s, "  %-42s %-12s %s\n", name, base, patched);
+		if (strlen(name) > NAME_WIDTH) {
+			add_long(s, name);
+			add_row(s, "", base, patched);
+		} else {
+			add_row(s, name, base, patched);
+		}
 	}
 	if (rows > MOST_ROWS)
 		g_string_append_printf(s, "  and %d more that changed\n", rows - MOST_ROWS);
@@ -90,6 +111,19 @@ static void add_numbers(GString *s, const json_t *gate)
 					100 * obj_num(b, "fail_rate_low"), 100 * obj_num(b, "fail_rate_high"),
 					100 * obj_num(p, "fail_rate_low"), 100 * obj_num(p, "fail_rate_high"));
 		para(s, rates, 4);
+	}
+}
+
+static void add_past(GString *s, const json_t *run)
+{
+	const json_t *e;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "past"), i, e) {
+		if (!i)
+			g_string_append(s, "\nBeside the last runs without this series:\n");
+		if (i < MOST_ROWS)
+			para(s, obj_str(e, "note"), 2);
 	}
 }
 
@@ -149,6 +183,7 @@ char *reply_body(const struct reply *r)
 		g_string_append_c(s, '\n');
 		add_numbers(s, gate);
 	}
+	add_past(s, r->run);
 	g_string_append(s, "\nEnvironment:\n");
 	add_environment(s, r->run);
 	if (r->commands)
@@ -166,6 +201,48 @@ static void add_addresses(GMimeMessage *m, GMimeAddressType type, const char *te
 		return;
 	internet_address_list_append(g_mime_message_get_addresses(m, type), list);
 	g_object_unref(list);
+}
+
+/* As a shell takes it */
+static char *shell_word(const char *text)
+{
+	return *text && strspn(text, WORD_CHARS) == strlen(text) ? g_strdup(text) : g_shell_quote(text);
+}
+
+/* A word that no line holds, in pieces that the shell puts together again: a quote grows fourfold */
+static void add_pieces(GString *s, const char *text)
+{
+	for (const char *p = text; *p; p += MIN(strlen(p), PIECE)) {
+		g_autofree char *part = g_strndup(p, PIECE), *word = shell_word(part);
+
+		g_string_append_printf(s, "\\\n%s", word);
+	}
+}
+
+char *reply_command(const char *const *words, const char *into)
+{
+	GString *s = g_string_new(" ");
+	gsize at = 1;
+
+	for (; *words; words++) {
+		g_autofree char *ascii = text_ascii(*words), *word = shell_word(ascii);
+		gsize len = strlen(word);
+
+		if (at + 1 + len > WIDTH - 2 && at > 4) {
+			g_string_append(s, " \\\n   ");
+			at = 3;
+		}
+		g_string_append_c(s, ' ');
+		if (at + 1 + len <= WIDTH - 2)
+			g_string_append(s, word);
+		else
+			add_pieces(s, ascii);
+		at = at + 1 + len <= WIDTH - 2 ? at + 1 + len : WIDTH;
+	}
+	if (into)
+		g_string_append_printf(s, "%s >%s", at + 3 + strlen(into) > WIDTH - 2 ? " \\\n   " : "", into);
+	g_string_append_c(s, '\n');
+	return g_string_free(s, FALSE);
 }
 
 bool reply_write(const struct reply *r, const char *path, GError **err)
@@ -192,7 +269,9 @@ bool reply_write(const struct reply *r, const char *path, GError **err)
 	g_mime_object_set_header(GMIME_OBJECT(m), "References", r->to->references, NULL);
 	g_mime_text_part_set_charset(GMIME_TEXT_PART(part), "utf-8");
 	g_mime_text_part_set_text(GMIME_TEXT_PART(part), body);
-	g_mime_part_set_content_encoding(part, GMIME_CONTENT_ENCODING_7BIT);
+	/* only a tester's name can be anything but ASCII */
+	g_mime_part_set_content_encoding(part, g_str_is_ascii(body) ? GMIME_CONTENT_ENCODING_7BIT :
+						GMIME_CONTENT_ENCODING_8BIT);
 	g_mime_message_set_mime_part(m, GMIME_OBJECT(part));
 	text = g_mime_object_to_string(GMIME_OBJECT(m), NULL);
 	ok = mmg_write_atomic(path, text, -1, err);

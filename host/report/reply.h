@@ -24,6 +24,11 @@ struct reply {
  * that failed on base is fixed and none is worse.  g_free() it.
  */
 char *reply_body(const struct reply *r);
+/*
+ * A command as lines of at most 72 columns that a shell takes as one: @words, each quoted where it
+ * has to be, and a file @into for what it prints (a plain name, or NULL).  g_free() it.
+ */
+char *reply_command(const char *const *words, const char *into);
 /* Write the whole mail to @path: RFC 5322 with In-Reply-To and References; nothing is sent */
 bool reply_write(const struct reply *r, const char *path, GError **err);
 

@@ -608,6 +608,17 @@ static void html_bench(GString *out, const json_t *v)
 	json_decref(rest);
 }
 
+static void html_past(GString *out, const json_t *v)
+{
+	json_t *e;
+	size_t i;
+
+	g_string_append(out, "<ul>\n");
+	json_array_foreach(v, i, e)
+		html_element(out, "li", NULL, obj_str(e, "note"));
+	g_string_append(out, "</ul>\n");
+}
+
 static const struct {
 	const char *key, *title, *about;
 	void (*show)(GString *out, const json_t *v);
@@ -618,6 +629,8 @@ static const struct {
 	{ "mutants", "Mutants",
 	  "Kernels broken on purpose: a test that lets one pass would miss that bug.", html_mutants },
 	{ "bench", "Benchmark", "Workloads on each kernel.", html_bench },
+	{ "past", "Beside the last runs",
+	  "What the history says of these cases: at most ten earlier runs of each on the same machine.", html_past },
 };
 
 static void extra(struct page *p, gsize i)

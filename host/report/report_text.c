@@ -452,6 +452,18 @@ static void known(struct text *t)
 	}
 }
 
+static void past(struct text *t)
+{
+	json_t *e;
+	size_t i;
+
+	json_array_foreach(json_object_get(t->r->run, "past"), i, e) {
+		if (!i)
+			heading(t, "Beside the last runs");
+		para(t, 2, obj_str(e, "note"));
+	}
+}
+
 static void counts(struct text *t)
 {
 	char *time = text_seconds(obj_num(t->r->run, "duration_s"));
@@ -507,6 +519,7 @@ bool report_text(json_t *run, const char *dir, FILE *to, bool colour, GError **e
 	splats(&t);
 	requires(&t);
 	known(&t);
+	past(&t);
 	counts(&t);
 	if (token)
 		g_string_append_printf(t.out, "::%s::\n", token);

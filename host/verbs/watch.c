@@ -111,19 +111,23 @@ static char *file_name(const struct mailed *s)
 	return g_strndup(sum, 16);
 }
 
-static char *commands_of(const struct watch *w, const char *mbox, const char *base)
+/* How somebody else sees it: the series from the list's archive, on a tree of their own */
+static char *commands_of(const struct watch *w, const struct mailed *s, const char *base)
 {
-	g_autofree char *series = g_shell_quote(mbox), *tree = g_shell_quote(w->tree);
+	g_autofree char *head = base ? NULL : commit_id(w->tree, "HEAD", NULL);
+	const char *const fetch[] = { "b4", "am", "-o", "-", s->first->id, NULL };
+	const char *const run[] = { "./run.sh", "gate", "--series", "series.mbox", "--tree", "linux",
+				    base || head ? "--base" : NULL, base ?: head, NULL };
+	g_autofree char *first = reply_command(fetch, "series.mbox"), *second = reply_command(run, NULL);
 
-	return g_strdup_printf("  ./run.sh gate --series %s \\\n    --tree %s%s%s\n", series, tree,
-			       base ? " --base " : "", base ?: "");
+	return g_strconcat(first, second, NULL);
 }
 
-static bool write_reply(struct watch *w, const struct mailed *s, struct queued *q, json_t *run, const char *mbox,
+static bool write_reply(struct watch *w, const struct mailed *s, struct queued *q, json_t *run,
 			const char *base, GError **err)
 {
 	g_autofree char *name = file_name(s), *file = g_strconcat(name, ".eml", NULL);
-	g_autofree char *commands = commands_of(w, mbox, base);
+	g_autofree char *commands = commands_of(w, s, base);
 	struct reply r = { .to = s->first, .run = run, .refused = q->reason, .tester = w->cli->tester,
 			   .commands = commands };
 
@@ -224,7 +228,7 @@ static bool judge(struct watch *w, const struct mailed *s, struct queued *q, GEr
 		q->reason = g_strdup(e ? e->message : "no result");
 	w->broken += q->state == QUEUE_BROKEN;
 	/* silence is the answer to what is not our business */
-	ok = q->state == QUEUE_IDLE || q->state == QUEUE_BROKEN || write_reply(w, s, q, run, mbox, base, err);
+	ok = q->state == QUEUE_IDLE || q->state == QUEUE_BROKEN || write_reply(w, s, q, run, base, err);
 	json_decref(run);
 	return ok;
 }

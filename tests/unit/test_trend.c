@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "noise.h"
 #include "run/trend.h"
 
 static void a_step(void **state)
@@ -57,12 +58,59 @@ static void two_steps(void **state)
 	g_ptr_array_unref(t.points);
 }
 
+/* How often something is found in @n values, of which those from @at on are shifted by @shift */
+static double found(double (*noise)(void), guint n, guint at, double shift, guint tries, guint *right)
+{
+	guint called = 0;
+
+	for (guint i = 0; i < tries; i++) {
+		struct trend t = { .points = g_ptr_array_new_with_free_func(g_free) };
+		g_autoptr(GArray) changes = NULL;
+
+		for (guint k = 0; k < n; k++) {
+			struct trend_point *p = g_new0(struct trend_point, 1);
+
+			p->value = noise() + (k >= at ? shift : 0);
+			g_ptr_array_add(t.points, p);
+		}
+		changes = trend_changes(&t);
+		called += changes->len > 0;
+		for (guint k = 0; k < changes->len && right; k++) {
+			guint where = g_array_index(changes, struct trend_change, k).at;
+
+			if (where + 1 >= at && where <= at + 1) {
+				(*right)++;
+				break;
+			}
+		}
+		g_ptr_array_unref(t.points);
+	}
+	return (double)called / tries;
+}
+
+/* docs/series.md states these rates */
+static void rates(void **state)
+{
+	double normal, skewed, long_one, step;
+	guint right = 0;
+
+	(void)state;
+	normal = found(noise_normal, 20, 20, 0, 80, NULL);
+	skewed = found(noise_skewed, 20, 20, 0, 80, NULL);
+	long_one = found(noise_normal, 60, 60, 0, 10, NULL);
+	step = found(noise_normal, 20, 10, 3, 40, &right);
+	print_message("false: normal %.3f, skewed %.3f, 60 values %.3f; a step of three spreads: %.3f, at its place %.3f\n",
+		      normal, skewed, long_one, step, right / 40.0);
+	assert_true(normal <= 0.06 && skewed <= 0.06 && long_one <= 0.06);
+	assert_true(step > 0.95 && right > 35);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step),
 		cmocka_unit_test(no_step),
-		cmocka_unit_test(two_steps),
+		cmocka_unit_test(two_steps), cmocka_unit_test(rates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,7 @@ struct entry {
 	GPatternSpec *spec;
 	guint matched;			/* results and splats */
 	bool in_scope;			/* something of its scope has run */
+	char *places;			/* two of one kernel that a fingerprint fits: two bugs */
 };
 
 static void entry_free(void *data)
@@ -40,6 +41,7 @@ static void entry_free(void *data)
 	g_strfreev(e->kernels);
 	g_strfreev(e->archs);
 	g_strfreev(e->machines);
+	g_free(e->places);
 	g_clear_pointer(&e->spec, g_pattern_spec_free);
 	g_free(e);
 }
@@ -323,10 +325,42 @@ static void apply_tests(struct entry *e, json_t *run)
 	}
 }
 
+/*
+ * A fingerprint has no line numbers, since those differ from build to build; two
+ * WARN_ON()s of one function share one.  Within one kernel their places tell them
+ * apart: "places" is then set to both, and the entry must allow neither.
+ */
+static void find_places(struct entry *e, json_t *run)
+{
+	json_t *b, *s, *seen = json_object();
+	size_t i, j;
+
+	json_array_foreach(json_object_get(run, "boots"), i, b) {
+		char *kernel = g_strdup_printf("%lld", (long long)json_integer_value(json_object_get(b, "kernel")));
+
+		json_array_foreach(json_object_get(b, "splats"), j, s) {
+			const char *site = obj_str(s, "site"), *first = obj_str(seen, kernel);
+
+			if (strcmp(e->pattern, obj_str(s, "fingerprint")) || !*site)
+				continue;
+			if (!*first)
+				json_object_set_new(seen, kernel, json_string(site));
+			else if (strcmp(first, site) && !e->places)
+				e->places = g_strdup_printf("%s and %s", first, site);
+		}
+		g_free(kernel);
+	}
+	json_decref(seen);
+}
+
 static void apply_splats(struct entry *e, json_t *run)
 {
 	json_t *b, *s;
 	size_t i, j;
+
+	find_places(e, run);
+	if (e->places)
+		return;
 
 	json_array_foreach(json_object_get(run, "boots"), i, b) {
 		if (!scope_fits(e, run, kernel_of(run, b), obj_str(b, "machine")))
@@ -389,7 +423,11 @@ bool known_apply(json_t *run, GError **err)
 			apply_tests(e, run);
 		else
 			apply_splats(e, run);
-		if (e->matched)
+		if (e->places)
+			note(run, e, "refused",
+			     "known issue %s is not applied: its fingerprint fits two places of one kernel, %s; name one by its title (%s)",
+			     e->id, e->places, e->link);
+		else if (e->matched)
 			note(run, e, "applied", "known issue %s allowed %u (until %s, %s, %s)",
 			     e->id, e->matched, e->expires, e->owner, e->link);
 		else if (e->in_scope)

@@ -9,22 +9,29 @@
  * caller ids, where the kernel prints them.  Splats of one console with the same
  * fingerprint are one entry with a count.  The fingerprint is made of kind and
  * function names only: addresses, offsets, line numbers, CPUs and process ids
- * differ from boot to boot and build to build.
+ * differ from boot to boot and build to build.  A WARN()'s own words, without what
+ * has a digit in it, tell it apart from another of the same function.  Where only
+ * the place does (two WARN_ON()s of one function), the splats are two entries with
+ * one fingerprint, and a known issue that names it applies to neither (known.c).
  */
 #include "run/splat.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/splat_read.h"
+
 #define LINE_MAX_BYTES	1024	/* of a line; a longer one is read in pieces */
 #define LINE_MAX_PIECES	64
 #define TEXT_MAX_LINES	120	/* of a splat */
 #define TEXT_MAX_BYTES	16384
 #define SPLATS_MAX	64	/* distinct ones of a console */
+#define CLOSED_MAX	20000	/* in all; what comes after so many is not read */
 #define OPEN_MAX	8	/* at once, on as many CPUs */
 #define NR_FRAMES	3	/* in a fingerprint */
 #define QUIET_LINES	3	/* lines without trace content that end a splat */
 #define PANIC_LINES	25	/* a panic within so many lines of a splat belongs to it */
+#define MESSAGE_LINES	6	/* from a WARN()'s words to the line that names its place */
 #define CUT_LINES	25	/* a splat opens within so many lines of its "cut here" */
 #define AFTER_LINES	50	/* a trace within so many lines of a splat's end is still of it */
 #define DUMP_LINES	60	/* a trace within so many lines of the word that announces it */
@@ -35,6 +42,7 @@ struct splat {
 	char *tag;		/* what tells two of a kind apart but for their functions */
 	char *function;		/* where it happened, or NULL */
 	char *caller;		/* the CPU or task that printed it, "" where that is not told */
+	char *site;		/* place in this very build, or NULL */
 	char *test;
 	GPtrArray *frames;	/* of the first trace */
 	GString *text;
@@ -42,12 +50,17 @@ struct splat {
 	bool trace;		/* in a "Call Trace:" now */
 	bool traced;		/* one was seen whole */
 	bool single;
+	bool message;		/* only a WARN()'s words so far */
 };
 
 /* Compiled once, for all consoles */
 struct forms {
-	GRegex *prefix, *inner, *frame, *reg, *at, *in, *numbers, *dump;
+	GRegex *frame, *reg, *at, *in, *numbers, *dump, *place;
 	GRegex **kinds, **innocents;
+	struct keys *keys;
+	char **kind_starts;
+	guint *kind_keys, *innocent_keys, frame_key;
+	struct keys_hit for_kinds, for_dump;
 };
 
 struct scan {
@@ -65,7 +78,37 @@ struct scan {
 	bool stamped;		/* this console has stamps, seen so far */
 	json_t *last;		/* the splat that was closed last, of this test */
 	json_t *out;
+	guint closed;
+	struct keys_hit hit;	/* words in the line that is read now */
+	GString *line;
 };
+
+/*
+ * What a line starts with that @pattern matches, where that is plain text: most
+ * lines need no more than this look.  "" where it is not told; g_free() it.
+ */
+static char *literal_start(const char *pattern)
+{
+	gsize n;
+	int depth = 0;
+
+	for (const char *p = pattern; *p; p++) {
+		if (*p == '\\' && p[1]) {
+			p++;
+			continue;
+		}
+		depth += (*p == '(') - (*p == ')');
+		if (*p == '|' && !depth)
+			return g_strdup("");
+	}
+	if (*pattern != '^')
+		return g_strdup("");
+	pattern++;
+	n = strcspn(pattern, "\\[](){}.*+?|$^");
+	if (n && pattern[n] && strchr("?*{", pattern[n]))
+		n--;
+	return g_strndup(pattern, n);
+}
 
 static GRegex *regex_new(const char *pattern)
 {
@@ -136,6 +179,25 @@ static char *words(const char *text, int max)
 	return g_string_free(out, FALSE);
 }
 
+/*
+ * What a WARN() says, without what may differ from boot to boot: words of letters
+ * alone, up to twelve.
+ */
+static char *message_words(const char *text)
+{
+	char **w = g_strsplit_set(text, " \t", 40);
+	GString *out = g_string_new(NULL);
+
+	for (int i = 0, n = 0; w[i] && n < 12; i++) {
+		if (!*w[i] || strpbrk(w[i], "0123456789/'\"") || strlen(w[i]) > 40)
+			continue;
+		g_string_append_printf(out, "%s ", w[i]);
+		n++;
+	}
+	g_strfreev(w);
+	return g_string_free(out, FALSE);
+}
+
 /* "data-race in A / B": the two functions, in the order of their names */
 static char *race_of(const char *line)
 {
@@ -182,6 +244,20 @@ static char *tag_of(const struct splat_kind *k, const char *line, const char *ma
 		return words(at, 1);
 	}
 	return NULL;
+}
+
+/* Where exactly: "mm/vmscan.c:3210" or "walk_mm+0x1a/0x3b0", or NULL */
+static char *site_of(struct scan *s, const struct splat_kind *k, const char *line)
+{
+	char *site = NULL;
+	GMatchInfo *m;
+
+	if (strcmp(k->kind, "WARNING") && strcmp(k->kind, "UBSAN") && !strstr(line, "ernel BUG at "))
+		return NULL;
+	if (g_regex_match(s->re->place, line, 0, &m))
+		site = g_match_info_fetch(m, 0);
+	g_match_info_free(m);
+	return site;
 }
 
 static void hash(GChecksum *sum, const char *text)
@@ -238,16 +314,23 @@ static void splat_free(struct splat *sp)
 	g_free(sp->tag);
 	g_free(sp->function);
 	g_free(sp->caller);
+	g_free(sp->site);
 	g_free(sp->test);
 	g_ptr_array_unref(sp->frames);
 	g_string_free(sp->text, TRUE);
 	g_free(sp);
 }
 
-static json_t *splat_json(const char *kind, const char *title, const char *fp, const char *test, const char *text)
+static json_t *splat_json(const char *kind, const char *title, const char *fp, const char *site, const char *test,
+			  const char *text)
 {
-	return json_pack("{s:s, s:s, s:s, s:s?, s:i, s:s, s:n}", "kind", kind, "title", title,
-			 "fingerprint", fp, "test", test, "count", 1, "text", text, "allowed");
+	return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:i, s:s, s:n}", "kind", kind, "title", title,
+			 "fingerprint", fp, "site", site, "test", test, "count", 1, "text", text, "allowed");
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key)) ?: "";
 }
 
 static void splat_close(struct scan *s, int slot)
@@ -263,7 +346,9 @@ static void splat_close(struct scan *s, int slot)
 	s->since = 0;
 	fp = fingerprint(sp);
 	json_array_foreach(s->out, i, o) {
-		if (!strcmp(json_string_value(json_object_get(o, "fingerprint")), fp)) {
+		const char *site = text_of(o, "site");
+
+		if (!strcmp(text_of(o, "fingerprint"), fp) && (!*site || !sp->site || !strcmp(site, sp->site))) {
 			found = o;
 			break;
 		}
@@ -273,17 +358,18 @@ static void splat_close(struct scan *s, int slot)
 
 		json_integer_set(count, json_integer_value(count) + 1);
 	} else if (json_array_size(s->out) < SPLATS_MAX) {
-		found = splat_json(sp->kind, sp->title, fp, sp->test, sp->text->str);
+		found = splat_json(sp->kind, sp->title, fp, sp->site, sp->test, sp->text->str);
 		if (found)
 			json_array_append_new(s->out, found);
 	} else if (json_array_size(s->out) == SPLATS_MAX) {
 		/* what is not kept cannot be allowed either */
-		found = splat_json("unknown", "more distinct splats than are kept", "ffffffffffffffff", sp->test,
+		found = splat_json("unknown", "more distinct splats than are kept", "ffffffffffffffff", NULL, sp->test,
 				   sp->text->str);
 		if (found)
 			json_array_append_new(s->out, found);
 	}
 	s->last = found;
+	s->closed++;
 	g_free(fp);
 	splat_free(sp);
 }
@@ -371,6 +457,12 @@ static bool is_registers(const char *line)
 	return false;
 }
 
+/* A line that may hold the place of a fault: see forms.reg */
+static bool may_be_register(const char *line)
+{
+	return *line && strchr("REIepPNK", *line);
+}
+
 /* Kinds whose place is the register's; others print what was interrupted, too */
 static bool at_register(const struct splat *sp)
 {
@@ -398,7 +490,7 @@ static bool splat_more(struct scan *s, struct splat *sp, const char *line)
 		sp->quiet = 0;
 		return true;
 	}
-	fn = function_in(s->re->reg, line);
+	fn = may_be_register(line) ? function_in(s->re->reg, line) : NULL;
 	if (fn) {
 		if (!sp->function && at_register(sp))
 			sp->function = fn;
@@ -407,7 +499,7 @@ static bool splat_more(struct scan *s, struct splat *sp, const char *line)
 		sp->quiet = 0;
 		return true;
 	}
-	fn = function_in(s->re->frame, line);
+	fn = keys_has(&s->hit, s->re->frame_key) ? function_in(s->re->frame, line) : NULL;
 	if (fn) {
 		if (sp->trace && sp->frames->len < 32)
 			g_ptr_array_add(sp->frames, fn);
@@ -486,7 +578,7 @@ static bool marker(struct scan *s, const char *line)
 static const struct splat_innocent *innocent_of(struct scan *s, const char *line)
 {
 	for (gsize i = 0; i < splat_nr_innocents; i++)
-		if (strstr(line, splat_innocents[i].key) && g_regex_match(s->re->innocents[i], line, 0, NULL))
+		if (keys_has(&s->hit, s->re->innocent_keys[i]) && g_regex_match(s->re->innocents[i], line, 0, NULL))
 			return &splat_innocents[i];
 	return NULL;
 }
@@ -502,7 +594,9 @@ static const struct splat_kind *kind_of(struct scan *s, const char *line, bool s
 			continue;
 		if ((k->flags & SPLAT_NOT_FIRST) && !s->stamped)
 			continue;
-		if (!strstr(line, k->key))
+		if (!keys_has(&s->hit, s->re->kind_keys[i]))
+			continue;
+		if (!g_str_has_prefix(line, s->re->kind_starts[i]))
 			continue;
 		hit = g_regex_match(s->re->kinds[i], line, 0, &m);
 		if (hit)
@@ -524,13 +618,22 @@ static bool joins(const struct splat *sp, const struct splat_kind *k)
 {
 	if (k->flags & SPLAT_END)
 		return true;
-	if (!(k->flags & SPLAT_OF_FAULT) || sp->single)
+	if (!(k->flags & (SPLAT_OF_FAULT | SPLAT_MESSAGE)) || sp->single)
 		return false;
+	if (k->flags & SPLAT_MESSAGE)
+		return (!strcmp(sp->kind, "WARNING") || is_fault(sp->kind)) && !sp->traced && !sp->frames->len;
 	if (is_fault(k->kind) || !strcmp(k->kind, "KASAN"))
 		return is_fault(sp->kind) && !sp->traced && !sp->frames->len;
 	if (!strcmp(k->kind, "memory leak"))
 		return !strcmp(sp->kind, k->kind) && !sp->trace && !sp->traced;
 	return !strcmp(sp->kind, k->kind);
+}
+
+/* The line that names the place of what an open splat is about */
+static bool names_place(const struct splat *sp, const struct splat_kind *k)
+{
+	return sp->message && sp->lines <= MESSAGE_LINES && !sp->frames->len && !(k->flags & (SPLAT_MESSAGE | SPLAT_END)) &&
+	       (!strcmp(k->kind, "WARNING") || is_fault(k->kind));
 }
 
 /* A line that a row knows: opens a splat, unless it is one more of an open or ended one */
@@ -540,9 +643,26 @@ static bool known_line(struct scan *s, const char *line, const char *caller, boo
 	const struct splat_kind *k = kind_of(s, line, stamped, &matched);
 	int slot = slot_of(s, caller);
 	struct splat *sp;
+	char *note;
 
 	if (!k)
 		return false;
+	/* the line after a "cut here" is no more than the words of what follows */
+	if ((k->flags & SPLAT_MESSAGE) && s->cut) {
+		g_free(matched);
+		return false;
+	}
+	if (slot >= 0 && names_place(s->open[slot], k)) {
+		sp = s->open[slot];
+		splat_line(sp, line);
+		sp->message = false;
+		s->cut = 0;
+		g_clear_pointer(&s->note, g_free);
+		sp->kind = k->kind;
+		g_free(sp->title);
+		sp->title = title_of(s, line);
+		goto place;
+	}
 	if (slot >= 0 && joins(s->open[slot], k)) {
 		g_free(matched);
 		return false;
@@ -551,9 +671,19 @@ static bool known_line(struct scan *s, const char *line, const char *caller, boo
 		g_free(matched);
 		return true;
 	}
+	note = g_strdup(s->note);
 	sp = splat_open(s, k->kind, line, caller);
 	sp->single = k->flags & SPLAT_SINGLE;
-	sp->tag = tag_of(k, line, matched);
+	sp->message = k->flags & SPLAT_MESSAGE;
+	if (sp->message)
+		sp->tag = message_words(line);
+	else if (note && !strcmp(k->kind, "WARNING"))
+		sp->tag = message_words(note);
+	else
+		sp->tag = tag_of(k, line, matched);
+	g_free(note);
+place:
+	sp->site = sp->message ? NULL : site_of(s, k, line);
 	if (strcmp(k->kind, "KCSAN")) {
 		sp->function = function_in(s->re->at, line);
 		if (!sp->function)
@@ -566,7 +696,9 @@ static bool known_line(struct scan *s, const char *line, const char *caller, boo
 /* A trace that nothing known opened */
 static void net(struct scan *s, const char *line, const char *caller)
 {
-	bool start = trace_start(line) && strncmp(line, "backtrace", 9), end = trace_end(line);
+	/* what stands around a trace, where its first line was lost */
+	bool around = g_str_has_prefix(line, "Modules linked in:") || g_str_has_prefix(line, "RIP: 0010:");
+	bool start = around || (trace_start(line) && strncmp(line, "backtrace", 9)), end = trace_end(line);
 	bool open = false;
 
 	if (!start && !end)
@@ -576,7 +708,7 @@ static void net(struct scan *s, const char *line, const char *caller)
 	if (s->asked && start)
 		return;
 	if (s->expected && start) {
-		s->expected = 0;
+		s->expected = around ? s->expected : 0;
 		return;
 	}
 	if ((s->last || open) && (s->dumping || (s->last && s->since < AFTER_LINES) || end)) {
@@ -589,23 +721,53 @@ static void net(struct scan *s, const char *line, const char *caller)
 					      "the end of a trace without a known splat", caller);
 
 		splat_line(sp, line);
-		sp->trace = start;
+		sp->trace = start && !around;
 		sp->single = end;
 	}
+}
+
+static bool any_of(const struct keys_hit *hit, const struct keys_hit *of)
+{
+	for (guint i = 0; i < KEYS_WORDS; i++)
+		if (hit->bits[i] & of->bits[i])
+			return true;
+	return false;
+}
+
+/* Nothing in it, but it is one line more */
+static void blank_line(struct scan *s, const char *text, const char *caller)
+{
+	int slot = slot_of(s, caller);
+
+	s->dumping -= s->dumping > 0;
+	s->expected -= s->expected > 0;
+	if (slot < 0) {
+		s->since += s->since < G_MAXUINT;
+		return;
+	}
+	memset(&s->hit, 0, sizeof(s->hit));
+	if (!splat_more(s, s->open[slot], text))
+		splat_close(s, slot);
 }
 
 static void scan_line(struct scan *s, const char *text, const char *caller, bool stamped)
 {
 	const char *line = text + strspn(text, " \t");
 	const struct splat_innocent *none;
+	bool suspect;
 	int slot;
 
+	if (!*line) {
+		blank_line(s, text, caller);
+		return;
+	}
+	keys_find(s->re->keys, line, &s->hit);
 	if (marker(s, line) || announced(s, line))
 		return;
 	if (strstr(line, "-[ cut here ]-") || g_str_has_prefix(line, "8<--- cut here ---")) {
 		slot = slot_of(s, caller);
 		cut_unknown(s);
-		if (slot >= 0)
+		if (slot >= 0 && !(s->open[slot]->message && s->open[slot]->lines <= MESSAGE_LINES))
 			splat_close(s, slot);
 		s->cut = 1;
 		g_free(s->cut_caller);
@@ -614,16 +776,17 @@ static void scan_line(struct scan *s, const char *text, const char *caller, bool
 	}
 	s->dumping -= s->dumping > 0;
 	s->expected -= s->expected > 0;
-	none = innocent_of(s, line);
+	suspect = any_of(&s->hit, &s->re->for_kinds);
+	none = suspect ? innocent_of(s, line) : NULL;
 	if (none && none->trace) {
 		s->asked |= g_str_has_prefix(line, "sysrq: ");
 		s->expected = DUMP_LINES;
 	}
-	if (!none && known_line(s, line, caller, stamped)) {
+	if (suspect && !none && known_line(s, line, caller, stamped)) {
 		g_clear_pointer(&s->cut_caller, g_free);
 		return;
 	}
-	if (g_regex_match(s->re->dump, line, 0, NULL))
+	if (any_of(&s->hit, &s->re->for_dump) && g_regex_match(s->re->dump, line, 0, NULL))
 		s->dumping = DUMP_LINES;
 	slot = slot_of(s, caller);
 	if (slot >= 0) {
@@ -644,61 +807,40 @@ static void scan_line(struct scan *s, const char *text, const char *caller, bool
 /* Stamps, levels and caller ids before a line are taken off, whoever put them there */
 static void scan_stamped(struct scan *s, const char *line)
 {
-	GMatchInfo *m;
-	char *caller = NULL, *stamp = NULL;
-	int skip = 0;
+	struct stamped st;
 
-	if (g_regex_match(s->re->prefix, line, 0, &m)) {
-		g_match_info_fetch_pos(m, 0, NULL, &skip);
-		stamp = g_match_info_fetch_named(m, "stamp");
-		caller = g_match_info_fetch_named(m, "caller");
-	}
-	g_match_info_free(m);
-	if (stamp && *stamp)
-		s->stamped = true;
-	scan_line(s, line + MAX(skip, 0), caller ?: "", stamp && *stamp);
-	g_free(caller);
-	g_free(stamp);
+	stamp_cut(line, &st);
+	s->stamped |= st.stamped;
+	scan_line(s, st.line, st.caller, st.stamped);
 }
 
 /* Two CPUs' lines, or a program's and the kernel's, may have run into one: cut before each stamp */
 static void scan_text(struct scan *s, char *line)
 {
-	GMatchInfo *m;
-	int at = 0, from, to;
+	char *from = line, *at = *line ? strchr(line + 1, '[') : NULL;
 
-	if (strchr(line + (*line != 0), '[')) {
-		g_regex_match_full(s->re->inner, line, -1, 0, 0, &m, NULL);
-		while (g_match_info_matches(m)) {
-			g_match_info_fetch_pos(m, 0, &from, &to);
-			if (from > at && line[from] == '[') {
-				char *piece = g_strndup(line + at, from - at);
-
-				scan_stamped(s, piece);
-				g_free(piece);
-				at = from;
-			}
-			if (!g_match_info_next(m, NULL))
-				break;
-		}
-		g_match_info_free(m);
+	for (; at; at = strchr(at + 1, '[')) {
+		if (!stamp_len(at))
+			continue;
+		*at = '\0';
+		scan_stamped(s, from);
+		*at = '[';
+		from = at;
 	}
-	scan_stamped(s, line + at);
+	scan_stamped(s, from);
 }
 
 static const struct forms *forms(void)
 {
 	static struct forms f;
 
-	if (f.prefix)
+	static const char *const dumps[] = {
+		"NMI", "task:", "state:", "Showing ", "tack dump", "pool ", "Workqueue: ",
+	};
+	guint nr;
+
+	if (f.frame)
 		return &f;
-	f.prefix = regex_new("^(?:[ \\t]*(?:<\\d{1,3}>|(?<stamp>\\[ *\\d+\\.\\d+\\])|\\[ *(?<caller>[TCP]\\d+)[^][]{0,40}\\]|"
-			      "\\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\\d+ [\\d:.]+ \\d{4}\\]|"
-			      "\\d{4}-\\d\\d-\\d\\d[T ][\\d:.,]+(?:Z|[+-]\\d\\d:?\\d\\d)?|"
-			      "[A-Z][a-z]{2} +\\d+ [\\d:.]+ \\S+ (?=kernel:)|"
-			      "\\d\\d-\\d\\d [\\d:.]+ +\\d+ +\\d+ [VDIWEF] [^:]{0,30}:|kernel:|"
-			      "\\.?\\(\\d+\\)(?=\\[)|\\[ *\\d+: *[^][]{0,40}\\]|c\\d{1,3} +\\d+ |\\[c\\d{1,3}\\]))+ ?");
-	f.inner = regex_new("\\[ {0,4}\\d{1,7}\\.\\d{6}\\]");
 	f.frame = regex_new("^ *(?:\\(?\\[<?[0-9a-f]+>?\\] *){0,2}\\(?([A-Za-z_][\\w.]*)\\+0x[0-9a-f]+");
 	f.reg = regex_new("^(?:RIP: [0-9a-f]+:|E?IP:(?: is at)? ?(?:[0-9a-f]+:)?|e?pc : |PC is at |NIP |"
 			   "Krnl PSW : [0-9a-f]+ [0-9a-f]+ )(?:\\[<?[0-9a-f]+>?\\] *){0,2} *\\(?([A-Za-z_][\\w.]*)\\+0x");
@@ -709,12 +851,31 @@ static const struct forms *forms(void)
 			       ", CPU#\\d+:.*$|\\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?");
 	f.dump = regex_new("NMI backtrace for cpu|^task:|\\bstate:[A-Z]\\b|Sending NMI|^Showing |"
 			    "kthread stack dump|^(?:rcu: )?Stack dump where|^pool \\d+:|^Workqueue: ");
+	f.place = regex_new("[\\w./-]+\\.[chS]:\\d+(?::\\d+)?|[A-Za-z_][\\w.]*\\+0x[0-9a-f]+/0x[0-9a-f]+");
+	f.keys = keys_new();
+	f.frame_key = keys_add(f.keys, "+0x");
+	for (gsize i = 0; i < G_N_ELEMENTS(dumps); i++) {
+		nr = keys_add(f.keys, dumps[i]);
+		f.for_dump.bits[nr / 64] |= G_GUINT64_CONSTANT(1) << (nr % 64);
+	}
+	f.kind_starts = g_new0(char *, splat_nr_kinds);
+	f.kind_keys = g_new0(guint, splat_nr_kinds);
 	f.kinds = g_new0(GRegex *, splat_nr_kinds);
-	for (gsize i = 0; i < splat_nr_kinds; i++)
+	for (gsize i = 0; i < splat_nr_kinds; i++) {
 		f.kinds[i] = regex_new(splat_kinds[i].regex);
+		f.kind_starts[i] = literal_start(splat_kinds[i].regex);
+		nr = f.kind_keys[i] = keys_add(f.keys, splat_kinds[i].key);
+		f.for_kinds.bits[nr / 64] |= G_GUINT64_CONSTANT(1) << (nr % 64);
+	}
 	f.innocents = g_new0(GRegex *, splat_nr_innocents);
-	for (gsize i = 0; i < splat_nr_innocents; i++)
+	f.innocent_keys = g_new0(guint, splat_nr_innocents);
+	for (gsize i = 0; i < splat_nr_innocents; i++) {
 		f.innocents[i] = regex_new(splat_innocents[i].regex);
+		nr = f.innocent_keys[i] = keys_add(f.keys, splat_innocents[i].key);
+		if (splat_innocents[i].trace)
+			f.for_kinds.bits[nr / 64] |= G_GUINT64_CONSTANT(1) << (nr % 64);
+	}
+	keys_done(f.keys);
 	return &f;
 }
 
@@ -727,10 +888,10 @@ static const struct forms *forms(void)
  */
 json_t *splat_scan(const char *console, gsize len)
 {
-	struct scan s = { .out = json_array(), .re = forms() };
+	struct scan s = { .out = json_array(), .re = forms(), .line = g_string_sized_new(LINE_MAX_BYTES) };
 	const char *p = console, *stop = console + len;
 
-	while (p < stop) {
+	while (p < stop && s.closed < CLOSED_MAX) {
 		const char *eol = p;
 		int pieces = 0;
 
@@ -738,10 +899,9 @@ json_t *splat_scan(const char *console, gsize len)
 			eol++;
 		do {
 			gsize n = MIN(eol - p, LINE_MAX_BYTES);
-			char *line = mmg_clean(p, n, LINE_MAX_BYTES);
 
-			scan_text(&s, line);
-			g_free(line);
+			line_clean(p, n, s.line);
+			scan_text(&s, s.line->str);
 			p += n;
 		} while (p < eol && ++pieces < LINE_MAX_PIECES);
 		/* of "\r\n" the second opens no empty line */
@@ -751,6 +911,11 @@ json_t *splat_scan(const char *console, gsize len)
 	}
 	cut_unknown(&s);
 	close_all(&s);
+	if (p < stop) {
+		json_array_append_new(s.out, splat_json("unknown", "more splats than are read", "ffffffffffffffff", NULL,
+							s.test, "The rest of the console was not read."));
+	}
+	g_string_free(s.line, TRUE);
 	g_free(s.test);
 	g_free(s.victim);
 	g_free(s.note);

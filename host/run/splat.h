@@ -17,6 +17,8 @@ enum {
 	SPLAT_STAMPED = 16,
 	/* counts only where a kernel has spoken before */
 	SPLAT_NOT_FIRST = 32,
+	/* the words of a WARN() or BUG(), which the line that names its place follows or precedes */
+	SPLAT_MESSAGE = 64,
 };
 
 /**

@@ -4,6 +4,8 @@
  * the sources of 5.10 to 7.3 that print it.  The first row that matches names
  * the kind.  A kind that nobody has met yet is one more row with its sample.
  */
+#include <string.h>
+
 #include "run/splat.h"
 
 #define A	SPLAT_ANYWHERE
@@ -12,6 +14,7 @@
 #define S	SPLAT_SINGLE
 #define T	SPLAT_STAMPED
 #define N	SPLAT_NOT_FIRST
+#define M	SPLAT_MESSAGE
 
 const struct splat_kind splat_kinds[] = {
 	/* mm/kasan/report.c, mm/kfence/report.c, kernel/kcsan/report.c, mm/kmsan/report.c */
@@ -23,7 +26,7 @@ const struct splat_kind splat_kinds[] = {
 	  "BUG: KCSAN: data-race in folio_add_lru / lru_gen_add_folio", A },
 	{ "KMSAN: ", "\\bBUG: KMSAN: ", "KMSAN",
 	  "BUG: KMSAN: uninit-value in shrink_one+0x7a/0x410", A },
-	{ "KASAN: ", "^KASAN: [\\w-]+ (?:in|on) ", "KASAN",
+	{ "KASAN: ", "^KASAN: (?:\\w+ )?[\\w-]+ (?:in|on) ", "KASAN",
 	  "KASAN: null-ptr-deref in range [0x0000000000000008-0x000000000000000f]", F },
 	{ "KASAN: ", "\\bKernel panic - not syncing: KASAN: ", "panic",
 	  "Kernel panic - not syncing: KASAN: panic_on_warn set ...", A | E },
@@ -46,6 +49,9 @@ const struct splat_kind splat_kinds[] = {
 	  "watchdog: CPU 2 self-detected hard LOCKUP @ shrink_lruvec+0x40/0x90", A },
 	{ "hard lockup", "\\bKernel panic - not syncing: .*[Hh]ard", "panic",
 	  "Kernel panic - not syncing: Watchdog detected a hard lockup", A | E },
+	{ "Hard LOCKUP", "\\bCPU \\d+ Hard LOCKUP\\b", "hard lockup", "watchdog: CPU 7 Hard LOCKUP", A | F },
+	{ "NMI Watchdog", "\\bNMI Watchdog detected LOCKUP\\b", "hard lockup",
+	  "BUG: NMI Watchdog detected LOCKUP on CPU0, ip 004f1a20, registers:", A },
 	{ "workqueue lockup", "\\bBUG: workqueue lockup\\b", "stall",
 	  "BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 61s!", A },
 
@@ -69,6 +75,8 @@ const struct splat_kind splat_kinds[] = {
 	{ "can't die", ":\\d+ can't die for more than \\d", "hung task",
 	  "INFO: task worker:77 can't die for more than 143 seconds.", A },
 	{ "INFO: task ", "^INFO: task ", "hung task", "INFO: task q", T },
+	{ "INFO: The task ", "^INFO: The task .*waiting for writeback completion", "hung task",
+	  "INFO: The task sync:7 has been waiting for writeback completion for more than 120 seconds.", 0 },
 
 	/* kernel/locking/lockdep.c, kernel/rcu/update.c, tree.c; INFO and [ ] until 4.x */
 	{ "locking d", "possible (?:circular|recursive) locking d", "lockdep",
@@ -95,6 +103,7 @@ const struct splat_kind splat_kinds[] = {
 	{ "non-static key", "\\btrying to register non-static key\\b", "lockdep",
 	  "INFO: trying to register non-static key.", A },
 	{ "wait context", "\\bInvalid wait context\\b", "lockdep", "[ BUG: Invalid wait context ]", A },
+	{ "chain_key", "\\bWARNING: chain_key collision", "lockdep", "WARNING: chain_key collision", A },
 	{ "[ BUG: ", "^\\[ BUG: ", "lockdep", "[ BUG: a lock of a kind to come ]", 0 },
 	{ "MAX_LOCK", "\\bBUG: MAX_\\w+ too low", "lockdep", "BUG: MAX_LOCKDEP_CHAINS too low!", A },
 	{ "possible deadlock", "^(?:WARNING|INFO|BUG): possible deadlock\\b", "lockdep",
@@ -112,6 +121,10 @@ const struct splat_kind splat_kinds[] = {
 	{ "WARNING: ", "^WARNING: \\S+\\.[chS]:\\d+ at ", "WARNING",
 	  "WARNING: fs/x.c:1058 at 0x0", 0 },
 	{ "WARNING: ", "^WARNING: CPU: \\d+ PID: \\d+", "WARNING", "WARNING: CPU: 0 PID: 12", 0 },
+	{ "WARNING: CPU:", "^WARNING: CPU:\\s*(?:\\d+\\s*)?(?:P(?:ID?)?:?\\s*)?$", "WARNING", "WARNING: CPU: 0 PI", T },
+	{ "WARNING: ", "^WARNING: [\\w.-]+/[\\w./-]+\\.[chS]:\\d+", "WARNING", "WARNING: mm/vmscan.c:3210", T },
+	{ "system-wide workq", "\\bWARNING: Flushing system-wide workqueues", "WARNING",
+	  "WARNING: Flushing system-wide workqueues will be prohibited in near future.", A },
 	{ "WARNING: at ", "^WARNING: at (?:0x)?[0-9a-f]{8,}", "WARNING",
 	  "WARNING: at 0xffffffff81234567", 0 },
 	{ "WARNING:", "^WARNING:\\s*$", "WARNING", "WARNING:", T },
@@ -140,6 +153,16 @@ const struct splat_kind splat_kinds[] = {
 	  "INFO: Allocated in alloc_it+0x20/0x40 age=12 cpu=0 pid=9", F },
 	{ "still has objects", "\\bSlab cache still has objects", "SLUB",
 	  "kmem_cache_destroy my_cache: Slab cache still has objects", A },
+	{ "FIX ", "^FIX \\S+: (?:[A-Z]\\w+ ){1,3}", "SLUB", "FIX kmalloc-64: Restoring Poison 0xffff88800123-0xffff88800124=0x6b", F },
+	{ "lab ", "^(?:Slab corruption \\(|slab error in )", "SLUB",
+	  "Slab corruption (Not tainted): kmalloc-64 start=ffff888012345678, len=64", 0 },
+	{ "slab: Internal", "^slab: Internal list corruption detected", "SLUB",
+	  "slab: Internal list corruption detected in cache 'x'(7), slabp ffff888012345678(7)", 0 },
+	{ "bad p", "^\\S+\\.[ch]:\\d+: bad (?:p[gum4]d|pte)\\b", "page table",
+	  "mm/pgtable-generic.c:33: bad pmd ffff888012345678(00000000deadbeef)", S },
+	{ "PAGETABLE BUG", "^PAGETABLE BUG #", "page table", "PAGETABLE BUG #00! ffff888012345678 <-> ffff888012345679", S },
+	{ "swap", "^(?:_?swap_\\w+|get_swap_device): (?:Bad swap|Unused swap)", "swap",
+	  "get_swap_device: Bad swap file entry 3ffffffffffff", S },
 	{ "pagealloc: ", "^pagealloc: (?:memory corruption|single bit error)", "page poison",
 	  "pagealloc: memory corruption", 0 },
 	{ "kmemleak: ", "^kmemleak: \\d+ new suspected memory leak", "memory leak",
@@ -154,7 +177,7 @@ const struct splat_kind splat_kinds[] = {
 	/* mm/page_alloc.c: warn_alloc; mm/oom_kill.c */
 	{ "allocation failure", "^\\S.*: (?:page|vmalloc:?) allocation failure: ", "allocation failure",
 	  "kworker/0:1: page allocation failure: order:2, mode:0x40cc0(GFP_KERNEL), nodemask=(null)", 0 },
-	{ "allocation ", "\\bpage allocation (?:failure: order:|stalls for )\\d", "allocation failure",
+	{ "allocation ", "\\bpage allocation (?:failure: order:|stalls? for )\\d", "allocation failure",
 	  "eviction: page allocation stalls for 10013ms, order:0, mode:0x6200ca", A },
 	{ "vmalloc error", "\\bvmalloc error: size \\d", "allocation failure",
 	  "insmod: vmalloc error: size 4096, failed to allocate pages, mode:0xcc2", A },
@@ -179,6 +202,11 @@ const struct splat_kind splat_kinds[] = {
 	  "device not available|control protection fault|stack exception|coprocessor error): [0-9a-f]{4}\\b",
 	  "Oops", "invalid opcode: 0000 [#1] PREEMPT SMP NOPTI", A | F },
 	{ "double fault", "\\bPANIC: double fault\\b", "Oops", "traps: PANIC: double fault, error_code: 0x0", A },
+	{ "early exception", "\\bPANIC: early exception ", "Oops",
+	  "PANIC: early exception 0x0e IP 10:ffffffff81000000 error 0 cr2 0x8", A },
+	{ "kernel stack", "^do_IRQ: \\S+ has overflown the kernel stack", "Oops",
+	  "do_IRQ: swapper/0 has overflown the kernel stack (cur:1,sp:2,irq stk top-bottom:3-4)", 0 },
+	{ "do_IRQ: stack", "^do_IRQ: stack overflow: ", "Oops", "do_IRQ: stack overflow: 1024", 0 },
 	{ "double fault: ", "^double fault: [0-9a-f]{4}\\b", "Oops", "double fault: 0000 [#1] SMP", F },
 	{ "control protection", "\\bkernel control protection exception|\\bcontrol protection fault:", "Oops",
 	  "traps: unexpected kernel control protection exception, error 3", A },
@@ -198,7 +226,7 @@ const struct splat_kind splat_kinds[] = {
 	  "Bad mode in Synchronous Abort handler detected on CPU1, code 0x8600000e", A | F },
 	{ "SError Interrupt", "\\bSError Interrupt on CPU\\d", "Oops",
 	  "SError Interrupt on CPU2, code 0x00000000bf000002 -- SError", A | F },
-	{ "BRK exception", "\\bUnexpected kernel (?:BRK|single-step) exception\\b", "Oops",
+	{ "Unexpected kernel ", "\\bUnexpected kernel (?:BRK|single-step) exception\\b", "Oops",
 	  "Unexpected kernel BRK exception at EL1", A | F },
 	{ "nsufficient stack", "\\b[Ii]nsufficient stack space to handle exception", "Oops",
 	  "Insufficient stack space to handle exception!", A },
@@ -214,6 +242,13 @@ const struct splat_kind splat_kinds[] = {
 	  "Bad kernel stack pointer 3fffe7c0 at c000000000009a3c", A },
 	{ "nrecoverable", "^Unrecoverable .* at [0-9a-f]{4,}", "Oops",
 	  "Unrecoverable FP Unavailable Exception 800 at c000000000123456", F },
+	{ "in kernel mode at", "\\b(?:unavailable \\(\\d+\\)|assist) exception in kernel mode at ", "Oops",
+	  "Facility 'TM' unavailable (5) exception in kernel mode at c000000000123456", A },
+	{ "Bad Thing", "^Unexpected TM Bad Thing exception at ", "Oops",
+	  "Unexpected TM Bad Thing exception at c000000000123456 (msr 0x8000000102a03031) tm_scratch=0", F },
+	/* arch/powerpc/xmon/xmon.c */
+	{ ": Vector: ", "^cpu 0x[0-9a-f]+: Vector: [0-9a-f]+ ", "Oops",
+	  "cpu 0x1: Vector: 300 (Data Access) at [c00000000123b8f0]", F },
 	{ "achine ", "^(?:Severe|Fatal) Machine check ", "Oops", "Severe Machine check interrupt [Not recovered]", 0 },
 
 	/* arch/s390/kernel/dumpstack.c: die(); its monitor events are BUG() and WARN() */
@@ -225,6 +260,15 @@ const struct splat_kind splat_kinds[] = {
 	/* every architecture's die() counts; kernel/exit.c */
 	{ "Oops", "^(?:Internal error: )?Oops(?:[: -]|$)", "Oops",
 	  "Oops: Kernel access of bad area, sig: 11 [#1]", F },
+	{ "Oops", "^(?:Oops#: \\d|[^\\s(]+\\(\\d+\\): Oops -?\\d|\\S+\\[\\d+\\]: Oops \\d+ \\[\\d+\\])", "Oops",
+	  "swapper(1): Oops 0", F },
+	{ "[#", "^[A-Za-z][^\\[\\]]{2,120}\\[#\\d+\\]:", "Oops", "Kernel bug detected[#1]:", F },
+	/* arch/mips and arch/loongarch/kernel/traps.c, arch/parisc/kernel/traps.c */
+	{ "bus error, epc", "^(?:Data|Instruction) bus error, epc ==", "Oops", "Data bus error, epc == 80001234, ra == 80001230", F },
+	{ "reserved exception", "^Caught reserved exception \\d+ ", "Oops",
+	  "Caught reserved exception 7 on pid:9 [init] - should not happen", F },
+	{ "Code=", "^(?:Kernel Fault|Bad Address \\(null pointer deref\\?\\)): Code=", "Oops",
+	  "Kernel Fault: Code=15 (Data TLB miss fault) at addr 0000000000000008", F },
 	{ "Oops", "\\bOops(?:: [0-9a-f]{4}| - \\S.*)? \\[#\\d+\\]", "Oops",
 	  "swapper: Oops - illegal instruction [#2]", A | F },
 	{ " [#", "^[A-Za-z][^\\[\\]]{2,120} \\[#\\d+\\](?: [A-Z_]|$)", "Oops",
@@ -238,6 +282,9 @@ const struct splat_kind splat_kinds[] = {
 	{ "Kernel panic", "\\bKernel panic - not syncing", "panic",
 	  "Kernel panic - not syncing: Attempted to kill init! exitcode=0x0000000b", A | E },
 	{ "Kernel panic", "^Kernel panic\\b", "panic", "Kernel panic", E },
+	{ "Rebooting in ", "^Rebooting in \\d+ ?seconds", "panic", "Rebooting in 86400 seconds..", E },
+	{ "Kernel Offset: ", "^Kernel Offset: (?:disabled|0x[0-9a-f]+ from)", "panic",
+	  "Kernel Offset: 0x1a000000 from 0xffffffff81000000 (relocation range: 0xffffffff80000000-0xffffffffbfffffff)", E },
 
 	/* net/core/dev.c, net/sched/sch_generic.c, fs/super.c, kernel/irq/spurious.c */
 	{ "unregister_netdevice", "\\bunregister_netdevice: waiting for .* to become free", "netdevice",
@@ -250,7 +297,45 @@ const struct splat_kind splat_kinds[] = {
 	  "VFS: Close: file count is 0 (f_op=ext4_file_operations)", A | S },
 	{ "nobody cared", "^irq \\d+: nobody cared", "IRQ",
 	  "irq 11: nobody cared (try booting with the \"irqpoll\" option)", 0 },
-	{ "trusty: panic", "\\btrusty: panic\\b", "firmware", "trusty: panic (caller 0x10): ASSERT FAILED", A | S },
+	{ "trusty: panic", "\\btrusty: panic(?! notif)", "firmware", "trusty: panic (caller 0x10): ASSERT FAILED", A | S },
+
+	{ "huh, entered", "\\bhuh, entered softirq ", "softirq",
+	  "huh, entered softirq 3 NET_RX ffffffff81234567 with preempt_count 00000100, exited with 00000101?", A | S },
+
+	/*
+	 * What a WARN() or BUG() says before, or in older kernels after, the line that
+	 * names its place: counts alone where that line was lost.  lib/debugobjects.c,
+	 * refcount.c, list_debug.c, kobject.c, string_helpers.c, mm/usercopy.c, ...
+	 */
+	{ "ODEBUG: ", "^ODEBUG: (?:\\w[\\w ]* (?:\\(active state \\d|object type: )|object \\S+ is (?:NOT )?on stack|selftest (?!passed))",
+	  "WARNING", "ODEBUG: free active (active state 0) object type: timer_list hint: my_fn+0x0/0x40", M },
+	{ "refcount_t: ", "^refcount_t: \\w", "WARNING", "refcount_t: underflow; use-after-free.", M },
+	{ "ref", "^rcuref(?: saturated| - imbalanced)|^refcount_t$", "WARNING", "rcuref - imbalanced put()", M },
+	{ "list_", "^list_(?:add|del|add_rcu|del_rcu)\\w*(?: corruption| double add)", "WARNING",
+	  "list_del corruption. prev->next should be ffff888012345678, but was ffff888012345679", M },
+	{ "DEBUG_", "^DEBUG_(?:LOCKS|RWSEMS|RT_MUTEX)\\w*_WARN_ON\\(", "WARNING", "DEBUG_LOCKS_WARN_ON(lock->magic != lock)", M },
+	{ "kobject", "^(?:kobject: )?(?:kobject_add_internal failed for |kobject: .* is not initialized, yet |"
+	  "\\S+ \\(\\w+\\): (?:tried to init an initialized object|attempted to be registered with empty name))", "WARNING",
+	  "kobject_add_internal failed for x with -EEXIST, don't try to register things with the same name in the same directory.", M },
+	{ "duplicate filename", "\\bsysfs: cannot create duplicate filename ", "WARNING",
+	  "sysfs: cannot create duplicate filename '/class/x'", M | A },
+	{ "already registered", "^proc_dir_entry '.*' already registered", "WARNING", "proc_dir_entry 'net/x' already registered", M },
+	{ "page dumped because", "^page dumped because: VM_", "WARNING", "page dumped because: VM_BUG_ON_PAGE(PageTail(page))", M },
+	{ "rying to vfree()", "^Trying to vfree\\(\\) (?:nonexistent|bad)", "WARNING", "Trying to vfree() nonexistent vm area (000000000badcafe)", M },
+	{ "ernel memory ", "\\bKernel memory (?:exposure|overwrite) attempt detected", "WARNING",
+	  "usercopy: Kernel memory exposure attempt detected from SLUB object 'x' (offset 0, size 9)!", M },
+	{ "memory attempt", "\\bkernel memory (?:exposure|overwrite) attempt detected", "WARNING",
+	  "usercopy: kernel memory attempt: kernel memory exposure attempt detected from ffff888012345678", M },
+	{ "detected buffer ", "\\bdetected buffer (?:overflow|underflow|overread)", "WARNING",
+	  "memcpy: detected buffer overflow: 8 byte write of buffer size 4", M },
+	{ "field-spanning", "\\bdetected field-spanning (?:write|read)", "WARNING",
+	  "memcpy: detected field-spanning write (size 8) of single field \"x\" at a.c:1 (size 4)", M },
+	{ "_panic: text:", "\\bskb_(?:over|under)_panic: text:", "WARNING",
+	  "skbuff: skb_over_panic: text:ffffffff81234567 len:9 put:9 head:1 data:1 tail:9 end:8 dev:lo", M | A },
+	{ "nbalanced enable", "^Unbalanced enable for IRQ ", "WARNING", "Unbalanced enable for IRQ 5", M },
+	{ "rong slab cache", "\\bWrong slab cache\\. ", "WARNING",
+	  "cache_from_obj: Wrong slab cache. kmalloc-64 but object is from x", M },
+	{ "ssertion fail", "\\b[Aa]ssertion fail(?:ed|ure)\\b", "BUG", "BTRFS: assertion failed: x, in fs/btrfs/x.c:7", M | T },
 
 	/* rust/kernel/lib.rs; arch/arm/mm/alignment.c */
 	{ "rust_kernel: ", "\\brust_kernel: panicked\\b", "BUG", "rust_kernel: panicked at drivers/x/x.rs:12:3:", A },
@@ -268,8 +353,10 @@ const struct splat_kind splat_kinds[] = {
 	  "(?:spinlock|rwlock|rw ?lock|mutex|atomic)\\b|Bad page|workqueue leaked|"
 	  "stack guard page|TASK stack|IRQ stack|stack overflow|at \\S+)", "BUG",
 	  "usb: BUG: sleeping function called from invalid context at mm/slab.h:421", A },
-	{ "BUG: ", "^(?:[\\w.,/@#-]+(?:\\([\\w -]*\\))?: ){0,3}BUG: \\S", "BUG",
+	{ "BUG: ", "^(?:[\\w.,/@#:-]+(?: [\\w.,/@#:-]+)?(?:\\([\\w -]*\\))?: ){0,3}BUG: \\S", "BUG",
 	  "IPv6: BUG: a thing of a kind to come", T },
+	{ "BUG", "^(?:[\\w:.-]+: )?(?:LOGIC |Logic )?BUG(?:, | in | BUG )", "BUG", "NEIGH: BUG, double timer add, state is 1f", T },
+	{ " code ", "^BUG \\S+ code -?\\d", "BUG", "BUG eth0 code 7 qlen 7", T },
 	{ "BUG:", "^BUG:\\s*$", "BUG", "BUG:", T },
 	{ "INFO:", "^INFO:\\s*$", "BUG", "INFO:", T },
 };
@@ -281,14 +368,17 @@ const struct splat_innocent splat_innocents[] = {
 	{ "audit: ", "^audit: ", "audit: type=1400 audit(1.2:3): comm=\"BUG: KASAN: x in y\"", false },
 	{ ": ", "^(?:systemd|udevd|systemd-\\w+|init|dracut|login|sshd|sh|bash)(?:\\[\\d+\\])?: ",
 	  "systemd[1]: BUG: soft lockup detection is a unit's name", false },
-	{ "", "^\\[pid +\\d+\\] |^\\w+\\(.*\\) += -?\\d", "[pid  12] write(1, \"Kernel panic - not syncing\", 26) = 26", false },
+	{ "[pid ", "^\\[pid +\\d+\\] ", "[pid  12] BUG: is what it says", false },
+	{ "= ", "^\\w+\\(.*\\) += -?\\d", "write(1, \"Kernel panic - not syncing\", 26) = 26", false },
 	{ "WARNING", "^(?:kprobe|trace_kprobe|ftrace|event trace|printk|random|ACPI|DMAR|efi|x86/\\S+|Spectre V\\d ?): .*WARNING",
 	  "Spectre V2 : WARNING: Unprivileged eBPF is enabled with eIBRS on", false },
 	{ "traps: ", "^traps: .*\\[\\d+\\].* (?:ip|sp):[0-9a-f]", "traps: a[12] general protection fault ip:401000 sp:7ffd error:0", false },
 	{ "no syscalls", "^BUG: no syscalls can create", "BUG: no syscalls can create resource fd", false },
 	{ "INFO: ", "\\bINFO: (?:lockdep is turned off|NMI handler|Stall ended before|recovery required)",
 	  "INFO: NMI handler (perf_event_nmi_handler) took too long to run: 1.2 msecs", false },
-	{ "", "\\bTest (?:for|of) (?:BUG|WARN)|^# |^ *(?:not )?ok \\d", "ok 3 - BUG: KASAN: expected by its test", false },
+	{ "Test ", "\\bTest (?:for|of) (?:BUG|WARN)", "Test for BUG: sleeping function", false },
+	{ "# ", "^# ", "# BUG: KASAN: expected by its test", false },
+	{ "ok ", "^ *(?:not )?ok \\d", "ok 3 - BUG: KASAN: expected by its test", false },
 	/* what was asked for: drivers/tty/sysrq.c, lib/fault-inject.c, mm/oom_kill.c, fs/userfaultfd.c */
 	{ "sysrq: ", "^sysrq: ", "sysrq: Show State", true },
 	{ "FAULT_INJ", "^FAULT_INJECTION: forcing a failure", "FAULT_INJECTION: forcing a failure.", true },
@@ -309,7 +399,8 @@ static const char *const reporters[] = {
 	"__warn", "__warn_printk", "warn_slowpath_*", "__report_bug", "report_bug*", "handle_bug", "bug_handler",
 	"panic", "vpanic", "nmi_panic", "print_tainted", "__show_regs", "end_report", "start_report",
 	"check_panic_on_warn", "nbcon_*", "vprintk*", "_printk", "printk", "__warn_thunk",
-	"check_usage*", "__sanitizer_cov_*", "nmi_*",
+	"check_usage*", "__sanitizer_cov_*", "nmi_*", "__warn_flushing_systemwide_wq",
+	"should_fail*", "__should_fail*", "fail_dump", "print_kernel_ident", "print_irqtrace_events*", "print_lock*",
 	/* sanitizers */
 	"kasan_*", "__kasan_*", "__asan_*", "asan_*", "check_memory_region*", "check_region_inline", "check_poison_mem",
 	"kcsan_*", "__kcsan_*", "__tsan_*", "kmsan_*", "__kmsan_*", "__msan_*", "kfence_*", "__kfence_*",
@@ -388,8 +479,23 @@ static const char *const reporters[] = {
 
 bool splat_reporter(const char *function)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(reporters); i++)
-		if (g_pattern_match_simple(reporters[i], function))
+	static GHashTable *whole;
+	static GPtrArray *patterns;
+
+	if (!whole) {
+		patterns = g_ptr_array_new();
+		whole = g_hash_table_new(g_str_hash, g_str_equal);
+		for (size_t i = 0; i < G_N_ELEMENTS(reporters); i++) {
+			if (strpbrk(reporters[i], "*?"))
+				g_ptr_array_add(patterns, g_pattern_spec_new(reporters[i]));
+			else
+				g_hash_table_add(whole, (gpointer)reporters[i]);
+		}
+	}
+	if (g_hash_table_contains(whole, function))
+		return true;
+	for (guint i = 0; i < patterns->len; i++)
+		if (g_pattern_spec_match_string(g_ptr_array_index(patterns, i), function))
 			return true;
 	return false;
 }

@@ -110,6 +110,41 @@ static void applies(void **state)
 	json_decref(run);
 }
 
+/* A fingerprint that fits two places of one kernel hides neither; two kernels have a place each */
+static void one_bug_an_entry(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		int kernel_b;
+		const char *allowed;
+	} all[] = {
+		{ "mm/vmscan.c:1", "mm/vmscan.c:1", 0, "e1" },
+		{ "mm/vmscan.c:1", "mm/vmscan.c:9", 0, "" },
+		{ "walk_mm+0x1/0x9", "walk_mm+0x5/0x9", 0, "" },
+		{ "mm/vmscan.c:1", "mm/vmscan.c:9", 1, "e1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		json_t *run = json_pack("{s:s, s:[{s:s},{s:s}], s:[], s:[{s:i,s:s,s:[{s:s,s:s,s:s}]},{s:i,s:s,s:[{s:s,s:s,s:s}]}]}",
+					"started", "2026-11-30T10:00:00Z", "kernels", "version", "6.1.170", "version", "6.12.117",
+					"cases", "boots",
+					"kernel", 0, "machine", "default", "splats",
+					"title", "WARNING: at a", "fingerprint", "0123456789abcdef", "site", all[i].a,
+					"kernel", all[i].kernel_b, "machine", "default", "splats",
+					"title", "WARNING: at a", "fingerprint", "0123456789abcdef", "site", all[i].b);
+		char *path = g_build_filename(folder, "a.conf", NULL);
+
+		assert_non_null(run);
+		assert_true(g_file_set_contents(path, ENTRY("splat", "0123456789abcdef", "expires=2026-12-31\n"), -1, NULL));
+		g_free(path);
+		assert_true(known_apply(run, NULL));
+		assert_string_equal(splat_allowed(run), all[i].allowed);
+		assert_string_equal(noted(run, "state"), *all[i].allowed ? "applied" : "refused");
+		json_decref(run);
+	}
+}
+
 static void scope(void **state)
 {
 	static const struct {
@@ -205,6 +240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(applies),
+		cmocka_unit_test(one_bug_an_entry),
 		cmocka_unit_test(scope),
 		cmocka_unit_test(expires),
 		cmocka_unit_test(unmatched_is_reported),

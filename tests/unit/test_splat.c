@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/splat.c host/run/splat_kinds.c host/base/*.c
+// unit-sources: host/run/splat*.c host/base/*.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,9 +78,11 @@ static void warning(void **state)
 static void fingerprint_is_stable(void **state)
 {
 	json_t *a = scan(warn_612);
-	json_t *b = scan("[   88.1][  T901] WARNING: CPU: 0 PID: 3 at mm/vmscan.c:99 walk_mm.isra.0+0x2/0x4\n"
+	json_t *b = scan("[   88.1][  T901] ------------[ cut here ]------------\n[   88.1][  T901] walk went wrong: 12\n"
+			 "[   88.1][  T901] WARNING: CPU: 0 PID: 3 at mm/vmscan.c:99 walk_mm.isra.0+0x2/0x4\n"
 			 "[   88.1][  T901] RIP: 0010:walk_mm.isra.0+0x2/0x4\n");
-	json_t *c = scan("[   88.1] WARNING: mm/vmscan.c:3300 at walk_mm+0x1c/0x3b0, CPU#0: kswapd0/45\n");
+	json_t *c = scan("[   88.1] ------------[ cut here ]------------\n[   88.1] walk went wrong: 7\n"
+			 "[   88.1] WARNING: mm/vmscan.c:3300 at walk_mm+0x1c/0x3b0, CPU#0: kswapd0/45\n");
 	json_t *d = scan("[   88.1] WARNING: CPU: 0 PID: 3 at mm/vmscan.c:99 other_fn+0x2/0x4\n");
 
 	(void)state;
@@ -500,6 +502,145 @@ static void same_and_not(void **state)
 	}
 }
 
+#define CUT "------------[ cut here ]------------\n"
+
+/* Two WARN()s of one function: by their words, and where they have none by their places */
+static void two_in_one_function(void **state)
+{
+	char *a = print_of(CUT "walk of nid 3 went wrong\nWARNING: at walk_mm+0x1a/0x3b0, CPU#0: k/1\n");
+	char *b = print_of(CUT "walk of nid 77 went wrong\nWARNING: CPU: 0 PID: 1 at mm/vmscan.c:9 walk_mm+0x2a/0x3b0\n");
+	char *c = print_of(CUT "nothing to walk\nWARNING: at walk_mm+0x3a/0x3b0, CPU#0: k/1\n");
+	json_t *d = scan("WARNING: at walk_mm+0x1a/0x3b0, CPU#0: k/1\nWARNING: at walk_mm+0x2a/0x3b0, CPU#0: k/1\n"
+			 "WARNING: at walk_mm+0x1a/0x3b0, CPU#1: k/2\n");
+	json_t *e = scan("WARNING: CPU: 0 PID: 1 at mm/vmscan.c:1 walk_mm+0x1a/0x3b0\n"
+			 "WARNING: CPU: 0 PID: 1 at mm/vmscan.c:1 walk_mm+0x2a/0x3b0\n");
+	static const char *const bugs[] = {
+		"refcount_t: underflow; use-after-free.", "refcount_t: addition on 0; use-after-free.",
+		"ODEBUG: free active (active state 0) object: ffff8880 object type: timer_list hint: f+0x0/0x40",
+		"ODEBUG: free active (active state 0) object: ffff8880 object type: work_struct hint: f+0x0/0x40",
+		"ODEBUG: init active (active state 0) object: ffff8880 object type: work_struct hint: f+0x0/0x40",
+	};
+
+	(void)state;
+	assert_string_equal(a, b);
+	assert_string_not_equal(a, c);
+	g_free(a);
+	g_free(b);
+	g_free(c);
+	assert_int_equal(json_array_size(d), 2);
+	assert_string_equal(get(d, 0, "fingerprint"), get(d, 1, "fingerprint"));
+	assert_string_equal(get(d, 0, "site"), "walk_mm+0x1a/0x3b0");
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(d, 0), "count")), 2);
+	assert_int_equal(json_array_size(e), 1);
+	assert_string_equal(get(e, 0, "site"), "mm/vmscan.c:1");
+	json_decref(d);
+	json_decref(e);
+	for (gsize i = 0; i < G_N_ELEMENTS(bugs); i++) {
+		for (gsize j = 0; j < i; j++) {
+			static const char form[] = CUT "%s\nWARNING: lib/x.c:1 at refcount_warn_saturate+0x1/0x2, CPU#0: k/1\n"
+						   "Call Trace:\n a_fn+0x1/0x2\n";
+			char *one = g_strdup_printf(form, bugs[i]), *two = g_strdup_printf(form, bugs[j]);
+
+			a = print_of(one);
+			b = print_of(two);
+			assert_string_not_equal(a, b);
+			g_free(a);
+			g_free(b);
+			g_free(one);
+			g_free(two);
+		}
+	}
+}
+
+/* A WARN()'s words count once: before its line, after it as until 4.15, and alone */
+static void message_and_place(void **state)
+{
+	static const char words[] = "ODEBUG: free active (active state 0) object type: timer_list hint: f+0x0/0x40\n";
+	static const char line[] = "WARNING: CPU: 0 PID: 1 at lib/debugobjects.c:2 debug_print_object+0x1/0x2\n";
+	static const char trace[] = "Modules linked in:\nCall Trace:\n a_fn+0x1/0x2\n---[ end trace 12 ]---\n";
+	char *forms[] = {
+		g_strconcat(CUT, words, line, trace, NULL), g_strconcat(CUT, line, words, trace, NULL),
+		g_strconcat(words, trace, NULL), g_strconcat(words, CUT, line, trace, NULL), g_strconcat(words, line, trace, NULL),
+		g_strconcat(words, NULL), g_strconcat("usercopy: Kernel memory exposure attempt detected from x (offset 0, size 9)!\n",
+		CUT, "kernel BUG at mm/usercopy.c:99!\nRIP: 0010:a_fn+0x1/0x2\n", trace, NULL),
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(forms); i++) {
+		char *fp = print_of(forms[i]);
+
+		g_free(fp);
+		g_free(forms[i]);
+	}
+}
+
+/* What a terminal or a logger did to a line */
+static void stamps_of_loggers(void **state)
+{
+	static const char *const before[] = {
+		"\033[31m", "\033[1;31m[    1.234567] \033[0m", "\033[33m[    1.234567] \033[31m\033[1m", "[    1.234567@3] ",
+		"[    1.234567,0] ", "[    1.234567] -(1)[77:kworker]", "kern  :warn  : [    1.234567] ", "4,123,1234567,-;",
+		"4,123,1234567,-,caller=T9;", "Dec 02 22:30:11 vm kernel: ", "2026-12-02T22:30:11.123456+00:00 vm kernel: ",
+		"2026-12-02T22:30:11.123456-07:00 ERR kernel: ", "Sun Aug  9 13:47:00 2026 kern.warn kernel: [509378.242848] ",
+		"[Dec 2 22:30] ", "[  +0.000012] ", "[2026-12-02 22:30:11.123] [    1.234567] ", "22:30:11.123 [    1.234567] ",
+		"Dec  2 22:30:11 vm kernel[99]: ", "(d1) [    1.234567] ", "\033[2J\033[H",
+	};
+	static const struct {
+		const char *line, *kind;
+	} said[] = {
+		{ "WARNING: mm/vmscan.c:7 at walk_mm+0x1a/0x3b0, CPU#1: k/9", "WARNING" },
+		{ "BUG: a thing of a kind to come", "BUG" },
+		{ "Oops: Kernel access of bad area, sig: 11 [#1]", "Oops" },
+		{ "unreferenced object 0xffff888005a31200 (size 64):", "memory leak" },
+		{ "Call Trace:", "unknown" },
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(before); i++) {
+		for (gsize j = 0; j < G_N_ELEMENTS(said); j++) {
+			char *line = g_strconcat(before[i], said[j].line, "\033[0m\r\n", NULL);
+			json_t *a = scan(line);
+
+			if (json_array_size(a) != 1 || strcmp(get(a, 0, "kind"), said[j].kind))
+				fail_msg("%s is %s", line, get(a, 0, "kind"));
+			json_decref(a);
+			g_free(line);
+		}
+	}
+}
+
+/* Each takes time that grows with its bytes: 2 MiB of anything within seconds, also under a sanitizer */
+static void floods(void **state)
+{
+	static const char *const lines[] = {
+		"\n", "[    1.234567] [    1.234567] x ", "[    1.234567] WARNING: at f%d+0x1/0x2, CPU#0: x/1\n",
+		"[    1.234567]  shrink_node+0x1/0x2\n", "[    1.234567] x BUG: WARNING: INFO: task rcu Oops [#1] detected\n",
+		"[[[[[[[[", "\xff\xfe\x80", "\033[", "Call Trace:\n", "[ cut here ]-\n-[ cut here ]-\n",
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(lines); i++) {
+		GString *s = g_string_new(NULL);
+		gint64 begin;
+		json_t *a;
+
+		for (int n = 0; s->len < 2 * 1024 * 1024; n++) {
+			if (strstr(lines[i], "%d"))
+				g_string_append_printf(s, lines[2], n);
+			else
+				g_string_append(s, lines[i]);
+		}
+		begin = g_get_monotonic_time();
+		a = splat_scan(s->str, s->len);
+		/* it was 12 s for empty lines */
+		if (g_get_monotonic_time() - begin > 8 * G_USEC_PER_SEC)
+			fail_msg("%s: %g s", lines[i], (g_get_monotonic_time() - begin) / 1e6);
+		assert_true(json_array_size(a) <= 66);
+		json_decref(a);
+		g_string_free(s, TRUE);
+	}
+}
+
 /* What is not kept is said, and no entry can allow it */
 static void more_than_kept(void **state)
 {
@@ -536,6 +677,10 @@ int main(void)
 		cmocka_unit_test(reporters),
 		cmocka_unit_test(same_and_not),
 		cmocka_unit_test(more_than_kept),
+		cmocka_unit_test(two_in_one_function),
+		cmocka_unit_test(message_and_place),
+		cmocka_unit_test(stamps_of_loggers),
+		cmocka_unit_test(floods),
 		cmocka_unit_test(hostile),
 	};
 

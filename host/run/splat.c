@@ -434,6 +434,9 @@ static struct splat *splat_open(struct scan *s, const char *kind, const char *li
 static bool trace_start(const char *line)
 {
 	line += strspn(line, " ");
+	/* 32-bit ARM prints no line before its frames */
+	if (*line == '[' ? strstr(line, "(unwind_backtrace") != NULL : g_str_has_prefix(line, "unwind_backtrace from "))
+		return true;
 	return !g_ascii_strncasecmp(line, "Call Trace:", 11) || g_str_has_prefix(line, "Backtrace:") ||
 	       !strncmp(line, "backtrace:", 10) || !strncmp(line, "backtrace (crc ", 15);
 }
@@ -842,7 +845,7 @@ static const struct forms *forms(void)
 	if (f.frame)
 		return &f;
 	f.frame = regex_new("^ *(?:\\(?\\[<?[0-9a-f]+>?\\] *){0,2}\\(?([A-Za-z_][\\w.]*)\\+0x[0-9a-f]+");
-	f.reg = regex_new("^(?:RIP: [0-9a-f]+:|E?IP:(?: is at)? ?(?:[0-9a-f]+:)?|e?pc : |PC is at |NIP |"
+	f.reg = regex_new("^(?:RIP: [0-9a-f]+:|E?IP:(?: is at)? ?(?:[0-9a-f]+:)?|e?pc *: +(?:[0-9a-f]{8,16} +)?|PC is at |NIP |"
 			   "Krnl PSW : [0-9a-f]+ [0-9a-f]+ )(?:\\[<?[0-9a-f]+>?\\] *){0,2} *\\(?([A-Za-z_][\\w.]*)\\+0x");
 	f.at = regex_new("(?: at|@) (?:\\S+:\\d+ )?(?:at )?([A-Za-z_][\\w.]*)(?:\\+0x|\\(\\))|"
 			  "^\\S.*ENDBR: ([A-Za-z_][\\w.]*)\\+0x");

@@ -67,7 +67,8 @@ static bool may_go_on(const char *p)
 {
 	return *p == '[' || *p == '<' || *p == '(' || *p == '.' || *p == '-' || g_ascii_isdigit(*p) ||
 	       (*p == 'c' && g_ascii_isdigit(p[1])) || (*p == 'k' && p[1] == 'e' && p[2] == 'r' && p[3] == 'n') ||
-	       (g_ascii_isupper(*p) && g_ascii_islower(p[1]) && g_ascii_islower(p[2]) && p[3] == ' ');
+	       (g_ascii_isupper(*p) && (p[1] == '[' || (g_ascii_islower(p[1]) && g_ascii_islower(p[2]) && p[3] == ' '))) ||
+	       ((guchar)*p >= 0x80 && strstr(p, "kernel:"));
 }
 
 /**
@@ -84,22 +85,22 @@ void stamp_cut(const char *line, struct stamped *out)
 	int skip = 0;
 
 	if (!forms)
-		forms = g_regex_new("^(?:[ \\t]*(?:<\\d{1,3}>|(?<stamp>\\[ *\\d+\\.\\d+(?:[@,]\\d+)?\\])|"
-				    "\\[ *(?<caller>[TCP]\\d+)[^][]{0,40}\\]|"
+		forms = g_regex_new("^(?:[ \\t]*(?:<\\d{1,3}>|(?<stamp>\\[ *\\d+\\.\\d*(?:[@,]\\d+)?\\]|^\\d+\\.\\d{6}\\]|\\[ *\\d{4,}\\](?=\\[))|"
+				    "\\[ *(?<caller>[TCP]\\d+)[^][]{0,40}\\]|\\[pid:\\d+,cpu\\d+,[^][]{0,40}\\]|"
 				    /* dmesg -T and --reltime, terminal programs */
 				    "\\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\\d+ [\\d:.]+ \\d{4}\\]|"
 				    "\\[[A-Z][a-z]{2} ?\\d+ [\\d:.]+\\]|\\[ *\\+ *\\d+\\.\\d+\\]|"
 				    "\\[\\d{4}-\\d\\d-\\d\\d[T ][\\d:.,]+(?:Z|[+-]\\d\\d:?\\d\\d)?\\]|\\[\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?\\]|"
 				    /* syslog in both its forms, journald, OpenWrt */
 				    "\\d{4}-\\d\\d-\\d\\d[T ][\\d:.,]+(?:Z|[+-]\\d\\d:?\\d\\d)?(?: (?:\\S+ ){0,2}(?=kernel(?:\\[\\d+\\])?:))?|"
-				    "[A-Z][a-z]{2} +\\d+ [\\d:.]+ \\S+ (?=kernel(?:\\[\\d+\\])?:)|"
+				    "[^\\s\\d[<(]\\S{0,9} +\\d+ [\\d:.]+ (?:\\S+ )?(?=kernel(?:\\[\\d+\\])?:)|"
 				    "[A-Z][a-z]{2} [A-Z][a-z]{2} +\\d+ [\\d:.]+ \\d{4} (?:\\S+ ){0,2}(?=kernel:)|"
 				    "\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?:? (?= *\\[)|"
 				    /* logcat -b kernel; dmesg -x; /dev/kmsg and netconsole */
-				    "\\d\\d-\\d\\d [\\d:.]+ +\\d+ +\\d+ [VDIWEF] [^:]{0,30}:|kernel(?:\\[\\d+\\])?:|"
+				    "\\d\\d-\\d\\d [\\d:.]+ +\\d+ +\\d+ [VDIWEF] [^:]{0,30}:|(?:kern\\.[a-z]+ +)?kernel(?:\\[\\d+\\])?:|"
 				    "kern +: ?[a-z]+ *: ?|\\d{1,3},\\d+,\\d+,[-c+](?:,[^;]{0,80})?;|"
 				    /* vendors: CPU, process and whether interrupts are off */
-				    "[.-]?\\(\\d+\\)(?=\\[)|\\[ *\\d+: *[^][]{0,40}\\]|c\\d{1,3} +\\d+ |\\[c\\d{1,3}\\]|\\(d\\d+\\)(?= ?\\[))"
+				    "[.-]?\\(\\d+\\)(?=\\[)|[A-Z]?\\[ *\\d+: *[^][]{0,40}\\]|c\\d{1,3} +\\d+ |\\[c\\d{1,3}\\]|\\(d\\d+\\)(?= ?\\[))"
 				    ")+ ?", G_REGEX_OPTIMIZE, 0, NULL);
 	out->stamped = false;
 	*out->caller = '\0';

@@ -584,6 +584,9 @@ static void stamps_of_loggers(void **state)
 		"2026-12-02T22:30:11.123456-07:00 ERR kernel: ", "Sun Aug  9 13:47:00 2026 kern.warn kernel: [509378.242848] ",
 		"[Dec 2 22:30] ", "[  +0.000012] ", "[2026-12-02 22:30:11.123] [    1.234567] ", "22:30:11.123 [    1.234567] ",
 		"Dec  2 22:30:11 vm kernel[99]: ", "(d1) [    1.234567] ", "\033[2J\033[H",
+		"[    0.000000] [pid:0,cpu0,swapper/0]", "[  240.] ", "60836.026949] ", "[   73098][    T1] ",
+		"<0>[  110.560296] I[6:      swapper/6:    0] ", "\320\270\321\216\320\273 27 14:08:03 vm kernel: ",
+		"Jul 28 04:24:10 kernel: ", "kern.alert kernel: [ 1912.963040] ", "[    0.7745][    T1] ",
 	};
 	static const struct {
 		const char *line, *kind;
@@ -606,6 +609,37 @@ static void stamps_of_loggers(void **state)
 			json_decref(a);
 			g_free(line);
 		}
+	}
+}
+
+/* Openers as kernels of 2.6 to 6.15 of many makers printed them, in forms that no source of today has any more */
+static void met_in_the_field(void **state)
+{
+	static const char *const lines[] = {
+		"[ 2749.048047] general protection fault: 0000 [#1] SMP ", "Internal error: Oops: 817 [#1] PREEMPT",
+		"Internal error: Oops: 1 [#1] ARM", "Oops [#1]", "<4>[ 3518.325262] Oops[#1]:", "Unhandled kernel unaligned access[#1]:",
+		"[  227.653112] Oops: Kernel access of bad area, sig: 11 [#12]", "cpu 0x0: Vector: 300 (Data Access) at [c00000000111f7d0]",
+		"[2113471.872311] Unknown program exception: 0028 [#1] SMP ", "[ 3556.510903] INFO: rcu_sched_state detected stall on CPU 0 (t=105060 jiffies)",
+		"[   64.1] [ INFO: inconsistent lock state ]", "[   64.1] [ BUG: a/7 still has locks held! ]",
+		"[   64.1] kernel stack overflow (page fault): 0000 [#1] PREEMPT SMP", "[   64.1] Oops - load access fault [#1]",
+		"[   64.1] Kernel BUG [#1]", "[   64.1] kasan: GPF could be caused by NULL-ptr deref or user memory access",
+		"[49212.4] txg_sync: page allocation failure. order:0, mode:0x20",
+		"[   64.1] usercopy: kernel memory exposure attempt detected from ffff88 (kmalloc-64) (96 bytes)",
+		"[   64.1] unable to handle kernel paging request at ffff88", "[    4.8] Slab 0x807e1060 objects=10 used=6 fp=0x81b6b380",
+		"[    4.8] Allocated in hub_event+0xa98/0xeac age=2 cpu=0 pid=154",
+		"[  599.8] [<c0014a70>] (unwind_backtrace+0x0/0x130) from [<c00907b0>] (warn_alloc_failed+0xc8/0x10c)",
+		"[  599.8]  unwind_backtrace from show_stack+0x18/0x1c", "[   64.1] Modules linked in: a b c", "[   64.1] RIP: 0010:f+0x1/0x2",
+		"[ 1356.2] r8125 0000:22:04.0 eth4: NETDEV WATCHDOG: CPU: 3: transmit queue 0 timed out 5010 ms",
+		"[   64.1] CPU 1 Unable to handle kernel paging request at virtual address 00000628, epc == 8010c560, ra == 8010c444",
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(lines); i++) {
+		json_t *a = scan(lines[i]);
+
+		if (json_array_size(a) != 1)
+			fail_msg("%zu in %s", json_array_size(a), lines[i]);
+		json_decref(a);
 	}
 }
 
@@ -680,6 +714,7 @@ int main(void)
 		cmocka_unit_test(two_in_one_function),
 		cmocka_unit_test(message_and_place),
 		cmocka_unit_test(stamps_of_loggers),
+		cmocka_unit_test(met_in_the_field),
 		cmocka_unit_test(floods),
 		cmocka_unit_test(hostile),
 	};

@@ -146,8 +146,8 @@ void text_pad(GString *out, const char *s, int width);
 void text_wrap(GString *out, const char *s, int indent, int width);
 /* Only printable ASCII, others as '?'; g_free() it */
 char *text_ascii(const char *s);
-/* Append @s with the characters that mean something in HTML and XML replaced, control characters too */
-void text_escape(GString *out, const char *s);
+/* @s without what no report shows as it is: controls, marks that turn the direction of text; lines kept.  g_free() it */
+char *text_harmless(const char *s);
 /* "1.2 s", "3 min 20 s"; g_free() it */
 char *text_seconds(double s);
 

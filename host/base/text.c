@@ -147,33 +147,22 @@ static bool harmful(gunichar c)
 }
 
 /**
- * text_escape() - append text to HTML or XML, between tags or in an attribute
- * @out: where to
+ * text_harmless() - what a report may show of a text, lines kept
  * @s: any bytes
+ *
+ * Return: valid UTF-8 that XML can carry, U+FFFD for each other character; g_free() it.
  */
-void text_escape(GString *out, const char *s)
+char *text_harmless(const char *s)
 {
-	char *valid = g_utf8_make_valid(s, -1);
+	g_autofree char *valid = g_utf8_make_valid(s, -1);
+	GString *out = g_string_new(NULL);
 
 	for (const char *p = valid; *p; p = g_utf8_next_char(p)) {
 		gunichar c = g_utf8_get_char(p);
 
-		if (harmful(c))
-			g_string_append(out, "\xef\xbf\xbd");
-		else if (c == '&')
-			g_string_append(out, "&amp;");
-		else if (c == '<')
-			g_string_append(out, "&lt;");
-		else if (c == '>')
-			g_string_append(out, "&gt;");
-		else if (c == '"')
-			g_string_append(out, "&quot;");
-		else if (c == '\'')
-			g_string_append(out, "&#39;");
-		else
-			g_string_append_unichar(out, c);
+		g_string_append_unichar(out, harmful(c) ? 0xfffd : c);
 	}
-	g_free(valid);
+	return g_string_free(out, FALSE);
 }
 
 /**

@@ -134,6 +134,13 @@ enum claim obj_claim(const json_t *c)
 	return find_or(WORDS_CLAIM, obj_str(c, "claim"), CLAIM_NONE);
 }
 
+bool change_is_quiet(const json_t *c)
+{
+	enum change change = obj_change(c);
+
+	return !*obj_str(c, "claim") && (change == CHANGE_STILL_PASSING || change == CHANGE_SKIPPED);
+}
+
 enum fate obj_fate(const json_t *m)
 {
 	return find_or(WORDS_FATE, obj_str(m, "fate"), FATE_UNSEEN);

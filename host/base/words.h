@@ -95,6 +95,8 @@ enum vm_state obj_state(const json_t *boot);
 /* "change" and "claim" of a gate's case; CHANGE_ABSENT and CLAIM_NONE where they say nothing known */
 enum change obj_change(const json_t *c);
 enum claim obj_claim(const json_t *c);
+/* Neither claimed nor changed: a case that a table of a gate leaves out */
+bool change_is_quiet(const json_t *c);
 /* "fate" of a mutant; FATE_UNSEEN where it says nothing known */
 enum fate obj_fate(const json_t *m);
 

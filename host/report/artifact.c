@@ -33,9 +33,9 @@ int tsv_column(const struct tsv *t, const char *name)
 	return -1;
 }
 
-struct tsv *tsv_read(const struct rep *r, const json_t *boot, const char *path)
+struct tsv *tsv_read(const struct rep *r, const struct rep_boot *boot, const char *path)
 {
-	char *full = g_build_filename(obj_str(boot, "dir"), "artifacts", path, NULL);
+	char *full = g_build_filename(boot ? boot->dir : "", "artifacts", path, NULL);
 	gsize len = 0;
 	char *text = rep_file(r, full, FILE_MAX, false, &len);
 	struct tsv *t = NULL;

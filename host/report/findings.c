@@ -47,44 +47,39 @@ static struct finding *add(GPtrArray *all, enum finding_level level, const char 
 	return f;
 }
 
-static bool is_bad(const char *word)
-{
-	return !strcmp(word, "fail") || !strcmp(word, "broken");
-}
-
 static void add_cell(GPtrArray *all, const struct rep *r, const struct rep_row *row, size_t k)
 {
 	const struct rep_cell *cell = &row->cells[k];
-	const char *word = rep_cell_word(cell);
-	json_t *c = rep_cell_case(cell);
+	const struct rep_case *c = rep_cell_case(cell);
 	struct finding *f;
 
-	if (!is_bad(word) || *obj_str(c, "allowed"))
+	if (!c || !result_bad(c->result) || *c->allowed)
 		return;
 	f = add(all, FINDING_ERROR, row->test,
-		g_strdup_printf("%s: %s on %s, %s", word, row->name, rep_label(r, k), row->machine),
-		obj_str(c, "reason"), g_strdup_printf("%s %s %s", row->name, row->machine, rep_label(r, k)));
-	f->broken = !strcmp(word, "broken");
+		g_strdup_printf("%s: %s on %s, %s", result_name(c->result), row->name, rep_label(r, k),
+				row->machine), c->reason, g_strdup_printf("%s %s %s", row->name, row->machine, rep_label(r, k)));
+	f->broken = c->result == RESULT_BROKEN;
 }
 
 /* A boot that went wrong and left no case or splat that says so */
 static void add_boot(GPtrArray *all, const struct rep *r, const struct rep_group *g)
 {
 	g_autofree char *reason = NULL;
-	const char *word;
+	enum result result;
 	struct finding *f;
 
-	if (!g->boot || json_array_size(json_object_get(g->boot, "splats")))
+	if (!g->boot || g->boot->splats->len)
 		return;
 	for (guint i = 0; i < g->cases->len; i++)
-		if (is_bad(obj_str(g->cases->pdata[i], "result")))
+		if (result_bad(((const struct rep_case *)g->cases->pdata[i])->result))
 			return;
-	word = rep_boot_shown(r, g->boot, &reason);
-	if (!is_bad(word))
+	result = rep_boot_shown(r, g->boot, &reason);
+	if (!result_bad(result))
 		return;
-	f = add(all, FINDING_ERROR, "boot", g_strdup_printf("%s: boot of %s, %s", word, rep_label(r, g->kernel), g->name),
+	f = add(all, FINDING_ERROR, "boot", g_strdup_printf("%s: boot of %s, %s", result_name(result),
+							    rep_label(r, g->kernel), g->name),
 		reason, g_strdup_printf("boot %s %s", rep_label(r, g->kernel), g->name));
-	f->broken = !strcmp(word, "broken");
+	f->broken = result == RESULT_BROKEN;
 }
 
 /* "mm/vmscan.c:3210" in the first line of a splat */
@@ -105,42 +100,40 @@ static void place_of_splat(struct finding *f, const char *title)
 	}
 }
 
-static void add_splats(GPtrArray *all, const struct rep *r, const json_t *boot)
+static void add_splats(GPtrArray *all, const struct rep *r, const struct rep_boot *boot)
 {
-	json_t *s;
-	size_t i;
+	const struct rep_splat *s;
 
-	json_array_foreach(json_object_get(boot, "splats"), i, s) {
-		const char *title = obj_str(s, "title"), *print = obj_str(s, "fingerprint");
+	for (guint i = 0; (s = rep_splat(boot, i)); i++) {
 		struct finding *f;
 
-		if (*obj_str(s, "allowed"))
+		if (*s->allowed)
 			continue;
-		f = add(all, FINDING_ERROR, "splat", g_strdup("kernel splat"), title,
-			g_strdup_printf("splat %s %s", *print ? print : title,
-					rep_label(r, obj_int(boot, "kernel"))));
-		place_of_splat(f, title);
+		f = add(all, FINDING_ERROR, "splat", g_strdup("kernel splat"), s->title,
+			g_strdup_printf("splat %s %s", *s->fingerprint ? s->fingerprint : s->title,
+					rep_label(r, boot->kernel)));
+		place_of_splat(f, s->title);
 	}
 }
 
 GPtrArray *findings_collect(const struct rep *r)
 {
 	GPtrArray *all = g_ptr_array_new_with_free_func(finding_free);
-	json_t *b, *s;
+	json_t *s;
 	size_t n;
 
 	for (guint i = 0; i < r->verdicts->len; i++) {
 		const struct rep_verdict *v = r->verdicts->pdata[i];
 
-		if (is_bad(v->word))
+		if (result_bad(v->result))
 			add(all, FINDING_ERROR, obj_str(r->run, "verb"), g_strdup(v->name), v->reason,
-			    g_strdup(v->name))->broken = !strcmp(v->word, "broken");
+			    g_strdup(v->name))->broken = v->result == RESULT_BROKEN;
 	}
 	for (guint row = 0; row < r->rows->len && !r->compared; row++)
 		for (size_t k = 0; k < r->nr_kernels; k++)
 			add_cell(all, r, r->rows->pdata[row], k);
-	json_array_foreach(r->boots, n, b)
-		add_splats(all, r, b);
+	for (guint i = 0; i < r->boots->len; i++)
+		add_splats(all, r, r->boots->pdata[i]);
 	for (guint i = 0; i < r->groups->len; i++)
 		add_boot(all, r, r->groups->pdata[i]);
 	json_array_foreach(json_object_get(r->run, "known_issues"), n, s)

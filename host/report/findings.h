@@ -5,7 +5,7 @@
 #ifndef MMGATE_FINDINGS_H
 #define MMGATE_FINDINGS_H
 
-#include "run/run.h"
+#include "run/rep.h"
 
 enum finding_level { FINDING_NOTICE, FINDING_WARNING, FINDING_ERROR };
 

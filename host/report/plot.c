@@ -7,6 +7,8 @@
 #include "base/scratch.h"
 #include "report/report.h"
 
+#include <libxml/parser.h>
+#include <libxml/tree.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -397,23 +399,77 @@ bool plots_run(struct plots *p, GError **err)
 	return p->drawn;
 }
 
-static void replace(GString *s, const char *what, const char *with)
+static const char *attribute(const xmlNode *n, const char *name)
 {
-	g_string_replace(s, what, with, 0);
+	for (const xmlAttr *a = n->properties; a; a = a->next)
+		if (!strcmp((const char *)a->name, name) && a->children && a->children->content)
+			return (const char *)a->children->content;
+	return "";
 }
 
-/* Take out from @from to the end of @to, everywhere */
-static void cut(GString *s, const char *from, const char *to, const char *with)
+static bool has(const xmlNode *n, const char *name, const char *value)
 {
-	char *a, *b;
-	gsize at = 0;
+	return !strcmp(attribute(n, name), value);
+}
 
-	while ((a = strstr(s->str + at, from)) && (b = strstr(a + strlen(from), to))) {
-		at = a - s->str;
-		g_string_erase(s, at, b + strlen(to) - a);
-		g_string_insert(s, at, with);
-		at += strlen(with);
+/* gnuplot's definitions, titles and background, and groups with nothing in them */
+static bool left_out(const xmlNode *n)
+{
+	const char *tag = (const char *)n->name;
+	const xmlNode *in = n->children;
+
+	while (in && xmlIsBlankNode(in))
+		in = in->next;
+	return !strcmp(tag, "defs") || !strcmp(tag, "title") || (!strcmp(tag, "g") && !in) ||
+	       (!strcmp(tag, "rect") && has(n, "x", "0") && has(n, "y", "0"));
+}
+
+/* What is so already where nothing says otherwise, and ids, of which a page may have each once */
+static bool default_attribute(const xmlNode *n, const char *name, const char *value)
+{
+	if (!strcmp(name, "id"))
+		return g_str_has_prefix(value, "gnuplot");
+	if (!strcmp(name, "font-family"))
+		return !strcmp(value, "sans-serif");
+	if (strcmp(name, "stroke-width") && strcmp(name, "stroke-linecap") && strcmp(name, "stroke-linejoin"))
+		return false;
+	return has(n, "stroke-width", "1.00") && has(n, "stroke-linecap", "butt") &&
+	       has(n, "stroke-linejoin", "miter");
+}
+
+/* Lines and text have the colour of the page, also where it is dark */
+static const char *page_colour(const char *value)
+{
+	return !strcmp(value, "black") || !strcmp(value, "rgb(  0,   0,   0)") ? "currentColor" : value;
+}
+
+static void copy_nodes(struct html *h, const xmlNode *n)
+{
+	for (; n; n = n->next) {
+		if (n->type == XML_TEXT_NODE && !xmlIsBlankNode(n))
+			html_text(h, "%s", (const char *)n->content);
+		if (n->type != XML_ELEMENT_NODE || left_out(n))
+			continue;
+		html_open(h, (const char *)n->name, NULL);
+		for (const xmlAttr *a = n->properties; a; a = a->next) {
+			const char *name = (const char *)a->name, *value = attribute(n, name);
+
+			if (!default_attribute(n, name, value))
+				html_attr(h, name, "%s", page_colour(value));
+		}
+		copy_nodes(h, n->children);
+		html_close(h);
 	}
+}
+
+static const xmlNode *canvas(const xmlNode *n)
+{
+	const xmlNode *found = NULL;
+
+	for (; n && !found; n = n->next)
+		if (n->type == XML_ELEMENT_NODE)
+			found = has(n, "id", "gnuplot_canvas") ? n : canvas(n->children);
+	return found;
 }
 
 /*
@@ -421,56 +477,52 @@ static void cut(GString *s, const char *from, const char *to, const char *with)
  * definitions, colours of lines and text taken from the page, a text
  * alternative of ours.
  */
-char *plots_svg(const struct plots *p, int i, const char *label)
+bool plots_svg(struct html *h, const struct plots *p, int i, const char *label)
 {
-	char *path, *text, *box, *close;
-	GString *s, *head;
+	g_autofree char *path = g_strdup_printf("%s/plot%d.svg", p->dir, i);
+	const xmlNode *root, *drawing;
+	xmlDocPtr doc;
 
 	if (!p->drawn || i < 0 || i >= p->n)
-		return NULL;
-	path = g_strdup_printf("%s/plot%d.svg", p->dir, i);
-	if (!g_file_get_contents(path, &text, NULL, NULL))
-		text = NULL;
-	g_free(path);
-	box = text ? strstr(text, "viewBox=\"") : NULL;
-	close = box ? strchr(box + 9, '"') : NULL;
-	if (!close) {
-		g_free(text);
-		return NULL;
+		return false;
+	doc = xmlReadFile(path, NULL, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	root = doc ? xmlDocGetRootElement(doc) : NULL;
+	drawing = canvas(root);
+	if (drawing) {
+		html_open(h, "svg", NULL);
+		html_attr(h, "role", "img");
+		html_attr(h, "viewBox", "%s", attribute(root, "viewBox"));
+		html_attr(h, "aria-label", "%s", label);
+		html_element(h, "title", NULL, label);
+		copy_nodes(h, drawing);
+		html_close(h);
 	}
-	head = g_string_new("<svg role=\"img\" ");
-	g_string_append_len(head, box, close + 1 - box);
-	g_string_append(head, " aria-label=\"");
-	text_escape(head, label);
-	g_string_append(head, "\"><title>");
-	text_escape(head, label);
-	g_string_append(head, "</title>\n");
-	s = g_string_new(strstr(close, "<g id=\"gnuplot_canvas\">"));
-	cut(s, "<defs>", "</defs>", "");
-	cut(s, "<title>", "</title>", "");
-	cut(s, " id=\"gnuplot", "\"", "");
-	cut(s, "<rect x=\"0\" y=\"0\"", "/>", "");
-	replace(s, "\"black\"", "\"currentColor\"");
-	replace(s, "'black'", "'currentColor'");
-	replace(s, "'rgb(  0,   0,   0)'", "'currentColor'");
-	replace(s, " stroke-width=\"1.00\" stroke-linecap=\"butt\" stroke-linejoin=\"miter\"", "");
-	replace(s, " font-family=\"sans-serif\"", "");
-	replace(s, "<g fill=\"none\" color=\"currentColor\" stroke=\"currentColor\">\n</g>\n", "");
-	replace(s, "<g fill=\"none\" color=\"white\" stroke=\"currentColor\">\n</g>\n", "");
-	replace(s, "xlink:href", "href");
-	replace(s, "\n\n", "\n");
-	g_string_prepend(s, head->str);
-	g_string_free(head, TRUE);
-	g_free(text);
-	return g_string_free(s, FALSE);
+	xmlFreeDoc(doc);
+	return drawing;
 }
 
-const char *plots_defs(void)
+/* A round mark, which gnuplot's files name and each define again */
+static void mark(struct html *h, const char *id, const char *r, const char *width)
 {
-	return "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>"
-	       "<circle id=\"gpDot\" r=\"0.5\" stroke-width=\"0.5\" stroke=\"currentColor\"/>"
-	       "<circle id=\"gpPt5\" stroke-width=\"0.222\" stroke=\"currentColor\" cx=\"0\" cy=\"0\" r=\"1\"/>"
-	       "</defs></svg>\n";
+	html_open(h, "circle", NULL);
+	html_attr(h, "id", "%s", id);
+	html_attr(h, "r", "%s", r);
+	html_attr(h, "stroke-width", "%s", width);
+	html_attr(h, "stroke", "currentColor");
+	html_close(h);
+}
+
+void plots_defs(struct html *h)
+{
+	html_open(h, "svg", "defs");
+	html_attr(h, "width", "0");
+	html_attr(h, "height", "0");
+	html_attr(h, "aria-hidden", "true");
+	html_open(h, "defs", NULL);
+	mark(h, "gpDot", "0.5", "0.5");
+	mark(h, "gpPt5", "1", "0.222");
+	html_close(h);
+	html_close(h);
 }
 
 char *plot_order_dumb(const struct order *o, GError **err)

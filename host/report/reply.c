@@ -54,9 +54,9 @@ static void add_row(GString *s, const char *name, const char *base, const char *
 
 static bool is_quiet(const json_t *c)
 {
-	const char *change = obj_str(c, "change");
+	enum change change = obj_change(c);
 
-	return !strcmp(change, "still passing") || !strcmp(change, "skipped");
+	return change == CHANGE_STILL_PASSING || change == CHANGE_SKIPPED;
 }
 
 static void add_table(GString *s, const json_t *gate)
@@ -73,7 +73,7 @@ static void add_table(GString *s, const json_t *gate)
 		g_autofree char *name = text_ascii(both);
 
 		if (is_quiet(c)) {
-			passing += !strcmp(obj_str(c, "change"), "still passing");
+			passing += obj_change(c) == CHANGE_STILL_PASSING;
 			continue;
 		}
 		if (rows++ >= MOST_ROWS)
@@ -153,12 +153,12 @@ static bool all_fixed(const json_t *gate)
 	bool fixed = false;
 	size_t i;
 
-	if (strcmp(obj_str(gate, "verdict"), "pass"))
+	if (word_find(WORDS_VERDICT, obj_str(gate, "verdict")) != VERDICT_PASS)
 		return false;
 	json_array_foreach(json_object_get(gate, "cases"), i, c) {
-		if (!strcmp(obj_str(c, "change"), "still failing"))
+		if (obj_change(c) == CHANGE_STILL_FAILING)
 			return false;
-		fixed |= !strcmp(obj_str(c, "change"), "fixed");
+		fixed |= obj_change(c) == CHANGE_FIXED;
 	}
 	return fixed;
 }

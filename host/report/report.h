@@ -5,6 +5,8 @@
 #ifndef MMGATE_REPORT_H
 #define MMGATE_REPORT_H
 
+#include "report/html.h"
+#include "run/rep.h"
 #include "run/run.h"
 
 /* ---- reports: each takes run.json and its folder ---- */
@@ -51,7 +53,7 @@ struct tsv {
 };
 
 /* Read artifact @path (below the boot's artifacts folder); NULL where it is absent */
-struct tsv *tsv_read(const struct rep *r, const json_t *boot, const char *path);
+struct tsv *tsv_read(const struct rep *r, const struct rep_boot *boot, const char *path);
 void tsv_free(struct tsv *t);
 /* Number of column @name, or -1 */
 int tsv_column(const struct tsv *t, const char *name);
@@ -111,10 +113,10 @@ int plots_curves(struct plots *p, GPtrArray *curves, const char *xlabel, const c
 		 enum curve_form form, bool logx, bool logy);
 /* Draw them; false with *@err */
 bool plots_run(struct plots *p, GError **err);
-/* Picture @i as SVG to stand in HTML, with @label as its text alternative; NULL where it was not drawn.  g_free() it */
-char *plots_svg(const struct plots *p, int i, const char *label);
+/* Write picture @i, with @label as its text alternative; false where it was not drawn */
+bool plots_svg(struct html *h, const struct plots *p, int i, const char *label);
 /* Symbols that the pictures share, once for a page */
-const char *plots_defs(void);
+void plots_defs(struct html *h);
 void plots_free(struct plots *p);
 
 /* Values of plots_values() under one name ([A-Za-z0-9_. -]) */
@@ -127,17 +129,6 @@ void series_free(void *series);
 /* The two curves of @o for a text of 72 columns; NULL with *@err.  g_free() it */
 char *plot_order_dumb(const struct order *o, GError **err);
 
-/* ---- report_html.c ---- */
-
-/* The start of a page, to its <body>: @title is made harmless */
-void html_begin(GString *out, const char *title);
-/* Append @fmt with everything that it formats made harmless for HTML; no markup in @fmt */
-void html_text(GString *out, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
-/* A cell or other element: <@tag class="@class">text</@tag>; @class may be NULL */
-void html_element(GString *out, const char *tag, const char *class, const char *text);
-/* "fail", "broken", "pass", "skip" or NULL for a word that says good or bad */
-const char *html_class(const char *word);
-
 /* ---- report_figures.c ---- */
 
 /* The pictures of a run: found first, drawn at once, then shown */
@@ -147,17 +138,17 @@ struct figures *figures_new(const struct rep *r);
 /* Draw them; where that cannot be done the sections say why.  False only where interrupted */
 bool figures_draw(struct figures *f, GError **err);
 /* Sections; nothing where there is nothing to show */
-void figures_order(struct figures *f, GString *out);
-void figures_zones(struct figures *f, GString *out);
+void figures_order(struct figures *f, struct html *h);
+void figures_zones(struct figures *f, struct html *h);
 /* Whether there is something for the section */
 bool figures_have_order(const struct figures *f);
 bool figures_have_zones(const struct figures *f);
 /* Number of the picture of case @c, or -1; it stands at id "f<number>" */
-int figures_of_case(const struct figures *f, const json_t *c);
+int figures_of_case(const struct figures *f, const struct rep_case *c);
 void figures_free(struct figures *f);
 
 /* Pictures of run["bench"], where it has series */
-void figures_bench(struct figures *f, GString *out);
+void figures_bench(struct figures *f, struct html *h);
 
 /* ---- report_bench.c ---- */
 
@@ -172,12 +163,12 @@ char *bench_plot_sentence(const json_t *bench, int i);
 /* ---- report_value.c ---- */
 
 /* A JSON value laid out for people: objects as lists, lists of objects as tables */
-void html_value(GString *out, const json_t *value, int depth);
+void html_value(struct html *h, const json_t *value, int depth);
 
 /* ---- report_compare.c ---- */
 
 /* run["gate"] and run["mutants"] */
-void html_gate(GString *out, const json_t *gate);
-void html_mutants(GString *out, const json_t *mutants);
+void html_gate(struct html *h, const json_t *gate);
+void html_mutants(struct html *h, const json_t *mutants);
 
 #endif /* MMGATE_REPORT_H */

@@ -9,126 +9,132 @@
 
 #define TESTS_MAX	40	/* columns of the mutation matrix */
 
-static void td(GString *out, const char *class, const char *text)
+static void td(struct html *h, const char *class, const char *text)
 {
-	html_element(out, "td", class, text);
+	html_element(h, "td", class, text);
 }
 
 /* "fail 2 of 3 (failure rate 9 to 99 %)" */
-static void tally(GString *out, const json_t *t)
+static void tally(struct html *h, const json_t *t)
 {
 	int pass = obj_int(t, "pass"), fail = obj_int(t, "fail"), broken = obj_int(t, "broken");
 	int n = pass + fail + broken;
-	const char *class = fail ? "fail" : broken ? "broken" : pass ? "pass" : "skip";
+	const char *word = result_name(fail ? RESULT_FAIL : broken ? RESULT_BROKEN : pass ? RESULT_PASS :
+				       RESULT_SKIP);
 
-	g_string_append_printf(out, "<td class=\"res %s\"", class);
-	g_string_append_printf(out, " title=\"failure rate %.0f to %.0f %%, 95 %% exact\">",
-			       100 * obj_num(t, "fail_rate_low"), 100 * obj_num(t, "fail_rate_high"));
+	html_open(h, "td", NULL);
+	html_attr(h, "class", "res %s", word);
+	html_attr(h, "title", "failure rate %.0f to %.0f %%, 95 %% exact", 100 * obj_num(t, "fail_rate_low"),
+		  100 * obj_num(t, "fail_rate_high"));
 	if (n)
-		g_string_append_printf(out, "%s %d of %d", class, fail ? fail : broken ? broken : pass, n);
+		html_text(h, "%s %d of %d", word, fail ? fail : broken ? broken : pass, n);
 	else
-		g_string_append(out, obj_int(t, "skip") ? "skip" : "&#8211;");
-	g_string_append(out, "</td>");
+		html_text(h, "%s", obj_int(t, "skip") ? word : "\xe2\x80\x93");
+	html_close(h);
 }
 
-/* What is claimed, or has changed, before the rest */
-static bool tells(const json_t *c)
-{
-	const char *change = obj_str(c, "change");
-
-	return *obj_str(c, "claim") || (strcmp(change, "still passing") && strcmp(change, "skipped"));
-}
-
-static void gate_rows(GString *out, const json_t *cases, bool telling)
+static void gate_rows(struct html *h, const json_t *cases, bool telling)
 {
 	json_t *c;
 	size_t i;
 
 	json_array_foreach((json_t *)cases, i, c) {
-		const char *change = obj_str(c, "change"), *claim = obj_str(c, "claim");
-		const char *class = html_class(change);
+		const char *word = obj_str(c, "change"), *class = html_class(word);
+		enum change change = obj_change(c);
+		enum claim claim = obj_claim(c);
 
-		if (tells(c) != telling)
+		if (change_is_quiet(c) == telling)
 			continue;
 		/* what was broken before and is no claim of the series is not its fault */
-		if (!*claim && !strcmp(change, "still failing"))
-			class = "skip";
-		if (!strcmp(claim, "fixes") && !strcmp(change, "still passing"))
-			class = "fail";
-		g_string_append(out, "<tr>");
-		td(out, NULL, obj_str(c, "name"));
-		td(out, NULL, obj_str(c, "machine"));
-		td(out, NULL, claim);
-		tally(out, json_object_get(c, "base"));
-		tally(out, json_object_get(c, "patched"));
-		td(out, class, change);
-		g_string_append(out, "<td>");
-		html_text(out, "%.400s", obj_str(c, "base_reason"));
-		g_string_append(out, "</td><td>");
-		html_text(out, "%.400s", obj_str(c, "patched_reason"));
-		g_string_append(out, "</td></tr>\n");
+		if (claim == CLAIM_NONE && change == CHANGE_STILL_FAILING)
+			class = result_name(RESULT_SKIP);
+		if (claim == CLAIM_FIXES && change == CHANGE_STILL_PASSING)
+			class = result_name(RESULT_FAIL);
+		html_open(h, "tr", NULL);
+		td(h, NULL, obj_str(c, "name"));
+		td(h, NULL, obj_str(c, "machine"));
+		td(h, NULL, obj_str(c, "claim"));
+		tally(h, json_object_get(c, "base"));
+		tally(h, json_object_get(c, "patched"));
+		td(h, class, word);
+		html_elementf(h, "td", NULL, "%.400s", obj_str(c, "base_reason"));
+		html_elementf(h, "td", NULL, "%.400s", obj_str(c, "patched_reason"));
+		html_close(h);
 	}
 }
 
-static void gate_table(GString *out, const json_t *cases, bool telling)
+static void gate_table(struct html *h, const json_t *cases, bool telling)
 {
-	g_string_append(out, "<div class=\"scroll\"><table><thead><tr><th>case</th><th>machine</th><th>claim</th><th>base</th><th>patched</th><th>change</th><th>base said</th><th>patched said</th></tr></thead><tbody>\n");
-	gate_rows(out, cases, telling);
-	g_string_append(out, "</tbody></table></div>\n");
+	static const char *const heads[] = {
+		"case", "machine", "claim", "base", "patched", "change", "base said", "patched said", NULL
+	};
+
+	html_table(h, NULL, heads);
+	gate_rows(h, cases, telling);
+	html_table_end(h);
 }
 
-static void gate_metrics(GString *out, const json_t *metrics)
+static void gate_metrics(struct html *h, const json_t *metrics)
 {
+	static const char *const heads[] = {
+		"value", "case", "machine", "base, median", "patched, median", "runs", "p", "change", NULL
+	};
 	json_t *m;
 	size_t i;
 
 	if (!json_array_size(metrics))
 		return;
-	g_string_append(out, "<h3>Measured values</h3>\n<div class=\"scroll\"><table><thead><tr><th>value</th><th>case</th><th>machine</th><th>base, median</th><th>patched, median</th><th>runs</th><th>p</th><th>change</th></tr></thead><tbody>\n");
+	html_element(h, "h3", NULL, "Measured values");
+	html_table(h, NULL, heads);
 	json_array_foreach((json_t *)metrics, i, m) {
-		g_string_append(out, "<tr>");
-		td(out, NULL, obj_str(m, "name"));
-		td(out, NULL, obj_str(m, "case"));
-		td(out, NULL, obj_str(m, "machine"));
-		g_string_append_printf(out, "<td class=\"num\">%.4g</td><td class=\"num\">%.4g</td>",
-				       obj_num(m, "base_median"), obj_num(m, "patched_median"));
-		g_string_append_printf(out, "<td class=\"num\">%lld, %lld</td><td class=\"num\">%.3g</td>",
-				       (long long)obj_int(m, "base_n"),
-				       (long long)obj_int(m, "patched_n"), obj_num(m, "p"));
-		td(out, html_class(obj_str(m, "change")), obj_str(m, "change"));
-		g_string_append(out, "</tr>\n");
+		html_open(h, "tr", NULL);
+		td(h, NULL, obj_str(m, "name"));
+		td(h, NULL, obj_str(m, "case"));
+		td(h, NULL, obj_str(m, "machine"));
+		html_elementf(h, "td", "num", "%.4g", obj_num(m, "base_median"));
+		html_elementf(h, "td", "num", "%.4g", obj_num(m, "patched_median"));
+		html_elementf(h, "td", "num", "%lld, %lld", (long long)obj_int(m, "base_n"),
+			      (long long)obj_int(m, "patched_n"));
+		html_elementf(h, "td", "num", "%.3g", obj_num(m, "p"));
+		td(h, html_class(obj_str(m, "change")), obj_str(m, "change"));
+		html_close(h);
 	}
-	g_string_append(out, "</tbody></table></div>\n");
+	html_table_end(h);
 }
 
-void html_gate(GString *out, const json_t *gate)
+static void gate_side(struct html *h, const char *name, const json_t *gate)
+{
+	html_element(h, "dt", NULL, name);
+	html_element(h, "dd", NULL, obj_str(json_object_get(gate, name), "how"));
+}
+
+void html_gate(struct html *h, const json_t *gate)
 {
 	const char *verdict = obj_str(gate, "verdict");
 	const json_t *cases = json_object_get(gate, "cases");
 
-	g_string_append(out, "<p><b>");
-	html_text(out, "%s", obj_str(gate, "name"));
-	g_string_append(out, "</b>: ");
-	html_text(out, "%s", obj_str(gate, "about"));
-	g_string_append(out, "</p>\n<p>");
-	html_element(out, "span", html_class(verdict), verdict);
-	g_string_append(out, " ");
-	html_text(out, "%s", obj_str(gate, "reason"));
-	g_string_append(out, "</p>\n<dl><dt>base</dt><dd>");
-	html_text(out, "%s", obj_str(json_object_get(gate, "base"), "how"));
-	g_string_append(out, "</dd><dt>patched</dt><dd>");
-	html_text(out, "%s", obj_str(json_object_get(gate, "patched"), "how"));
-	g_string_append(out, "</dd></dl>\n");
+	html_open(h, "p", NULL);
+	html_element(h, "b", NULL, obj_str(gate, "name"));
+	html_text(h, ": %s", obj_str(gate, "about"));
+	html_close(h);
+	html_open(h, "p", NULL);
+	html_element(h, "span", html_class(verdict), verdict);
+	html_text(h, " %s", obj_str(gate, "reason"));
+	html_close(h);
+	html_open(h, "dl", NULL);
+	gate_side(h, "base", gate);
+	gate_side(h, "patched", gate);
+	html_close(h);
 	if (obj_bool(gate, "identical"))
-		g_string_append(out, "<p class=\"verdict broken\">The two images are identical, byte for byte.</p>\n");
+		html_element(h, "p", "verdict broken", "The two images are identical, byte for byte.");
 	if (obj_int(gate, "more_runs"))
-		g_string_append_printf(out, "<p class=\"note\">%lld more runs would settle it, if the rates stay as they are.</p>\n",
-				       (long long)obj_int(gate, "more_runs"));
-	gate_table(out, cases, true);
-	gate_metrics(out, json_object_get(gate, "metrics"));
-	g_string_append(out, "<details><summary>What nothing is claimed of and what did not change</summary>");
-	gate_table(out, cases, false);
-	g_string_append(out, "</details>\n");
+		html_elementf(h, "p", "note", "%lld more runs would settle it, if the rates stay as they are.",
+			      (long long)obj_int(gate, "more_runs"));
+	gate_table(h, cases, true);
+	gate_metrics(h, json_object_get(gate, "metrics"));
+	html_details(h, false, "What nothing is claimed of and what did not change");
+	gate_table(h, cases, false);
+	html_close(h);
 }
 
 /* Names of the tests that killed something, in the order of the object */
@@ -157,69 +163,71 @@ static bool was_shown(const json_t *mutant, const char *test)
 	return false;
 }
 
-static void kill_cell(GString *out, const json_t *mutant, const char *test)
+static void kill_cell(struct html *h, const json_t *mutant, const char *test)
 {
-	static const char *const words[][3] = {
-		{ "F", "fail", "pass" }, { "P", "panic", "pass" }, { "S", "splat", "pass" },
-		{ "B", "broken", "broken" },
+	static const struct {
+		const char *letter, *word;
+		enum result shown;
+	} words[] = {
+		{ "F", "fail", RESULT_PASS }, { "P", "panic", RESULT_PASS }, { "S", "splat", RESULT_PASS },
+		{ "B", "broken", RESULT_BROKEN },
 	};
 	const char *kill = obj_str(json_object_get(mutant, "kills"), test);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(words); i++) {
-		if (!strcmp(kill, words[i][0])) {
-			td(out, words[i][2], words[i][1]);
+		if (!strcmp(kill, words[i].letter)) {
+			td(h, result_name(words[i].shown), words[i].word);
 			return;
 		}
 	}
 	/* empty: that test was not shown this mutant */
-	td(out, NULL, was_shown(mutant, test) ? "passes" : "");
+	td(h, NULL, was_shown(mutant, test) ? "passes" : "");
 }
 
-static void mutant_row(GString *out, const json_t *m, const GPtrArray *tests)
+static void mutant_row(struct html *h, const json_t *m, const GPtrArray *tests)
 {
 	const char *fate = obj_str(m, "fate"), *why = obj_str(m, "reason");
 
-	g_string_append(out, "<tr><td><details><summary>");
-	html_text(out, "%s", obj_str(m, "name"));
-	g_string_append(out, "</summary>");
-	html_text(out, "%s. %s", obj_str(m, "about"), *why ? why : obj_str(m, "survives"));
-	g_string_append(out, "</details></td>");
-	td(out, NULL, obj_str(m, "room"));
-	td(out, html_class(fate), fate);
+	html_open(h, "tr", NULL);
+	html_open(h, "td", NULL);
+	html_details(h, false, obj_str(m, "name"));
+	html_text(h, "%s. %s", obj_str(m, "about"), *why ? why : obj_str(m, "survives"));
+	html_close(h);
+	html_close(h);
+	td(h, NULL, obj_str(m, "room"));
+	td(h, html_class(fate), fate);
 	for (guint i = 0; i < tests->len; i++)
-		kill_cell(out, m, tests->pdata[i]);
-	g_string_append(out, "</tr>\n");
+		kill_cell(h, m, tests->pdata[i]);
+	html_close(h);
 }
 
-void html_mutants(GString *out, const json_t *mutants)
+void html_mutants(struct html *h, const json_t *mutants)
 {
-	GPtrArray *tests = tests_of(mutants);
+	g_autoptr(GPtrArray) tests = tests_of(mutants), heads = g_ptr_array_new();
 	const char *key;
 	json_t *v, *m;
 	size_t i;
 
-	g_string_append(out, "<p>");
-	html_text(out, "%s %s, %s: score %.1f %% of %lld mutants.", obj_str(mutants, "source"),
-		  obj_str(mutants, "version"), obj_str(mutants, "arch"),
-		  100 * obj_num(mutants, "score"), (long long)obj_int(mutants, "total"));
-	g_string_append(out, "</p>\n<div class=\"counts\">");
-	json_object_foreach(json_object_get(mutants, "fates"), key, v) {
-		char *s = g_strdup_printf("%lld %s", (long long)json_integer_value(v), key);
-
-		html_element(out, "span", html_class(key), s);
-		g_free(s);
-	}
-	g_string_append(out, "</div>\n<div class=\"scroll\"><table><thead><tr><th>mutant</th><th>room</th><th>fate</th>");
+	html_elementf(h, "p", NULL, "%s %s, %s: score %.1f %% of %lld mutants.", obj_str(mutants, "source"),
+		      obj_str(mutants, "version"), obj_str(mutants, "arch"), 100 * obj_num(mutants, "score"),
+		      (long long)obj_int(mutants, "total"));
+	html_open(h, "div", "counts");
+	json_object_foreach(json_object_get(mutants, "fates"), key, v)
+		html_elementf(h, "span", html_class(key), "%lld %s", (long long)json_integer_value(v), key);
+	html_close(h);
+	g_ptr_array_add(heads, "mutant");
+	g_ptr_array_add(heads, "room");
+	g_ptr_array_add(heads, "fate");
 	for (guint t = 0; t < tests->len; t++)
-		html_element(out, "th", NULL, tests->pdata[t]);
-	g_string_append(out, "</tr></thead><tbody>\n");
+		g_ptr_array_add(heads, tests->pdata[t]);
+	g_ptr_array_add(heads, NULL);
+	html_table(h, NULL, (const char *const *)heads->pdata);
 	/* what got away is what matters */
 	json_array_foreach(json_object_get(mutants, "list"), i, m)
-		if (strcmp(obj_str(m, "fate"), "killed"))
-			mutant_row(out, m, tests);
+		if (obj_fate(m) != FATE_KILLED)
+			mutant_row(h, m, tests);
 	json_array_foreach(json_object_get(mutants, "list"), i, m)
-		if (!strcmp(obj_str(m, "fate"), "killed"))
-			mutant_row(out, m, tests);
-	g_string_append(out, "</tbody></table></div>\n");
-	g_ptr_array_unref(tests);
+		if (obj_fate(m) == FATE_KILLED)
+			mutant_row(h, m, tests);
+	html_table_end(h);
 }

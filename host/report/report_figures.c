@@ -22,7 +22,7 @@ struct figure {
 	enum kind kind;
 	const struct rep_group *group;
 	char *name;		/* of the case */
-	const json_t *c;	/* its result, or NULL */
+	const struct rep_case *c;	/* its result, or NULL */
 	struct tsv *table;
 	char *fault;
 	char *sentence;
@@ -39,7 +39,7 @@ struct figures {
 	const struct rep *r;
 	GPtrArray *all;		/* struct figure *, the bad ones first */
 	GPtrArray *runs;
-	GHashTable *of_case;	/* json_t * to its number in all, + 1 */
+	GHashTable *of_case;	/* struct rep_case * to its number in all, + 1 */
 	int seen[NR_KINDS], drawn[NR_KINDS];
 	int bench[BENCH_PLOTS];
 	struct plots *plots;
@@ -60,24 +60,19 @@ static void figure_free(void *data)
 static const char control[] = ".control";
 
 /* The case that left an artifact named @name; its negative control has one of its own */
-static const json_t *case_of(const struct rep_group *g, const char *name)
+static const struct rep_case *case_of(const struct rep_group *g, const char *name)
 {
 	gsize len = strlen(name);
 
 	if (g_str_has_suffix(name, control))
 		len -= strlen(control);
 	for (guint i = 0; i < g->cases->len; i++) {
-		const char *s = obj_str(g->cases->pdata[i], "name");
+		const struct rep_case *c = g->cases->pdata[i];
 
-		if (strlen(s) == len && !strncmp(s, name, len))
-			return g->cases->pdata[i];
+		if (strlen(c->name) == len && !strncmp(c->name, name, len))
+			return c;
 	}
 	return NULL;
-}
-
-static bool is_bad(const json_t *c)
-{
-	return c && (!strcmp(obj_str(c, "result"), "fail") || !strcmp(obj_str(c, "result"), "broken"));
 }
 
 /* Rank 0 are the bad ones, 1 the good, 2 the controls */
@@ -86,19 +81,19 @@ static void collect(struct figures *f, const struct rep_group *g, int rank)
 	json_t *a;
 	size_t i;
 
-	json_array_foreach(json_object_get(g->boot, "artifacts"), i, a) {
+	json_array_foreach(g->boot->artifacts, i, a) {
 		const char *path = json_string_value(a);
 
 		for (int k = 0; path && k < NR_KINDS; k++) {
 			struct figure *fig;
-			const json_t *c;
+			const struct rep_case *c;
 			char *name;
 
 			if (!g_str_has_suffix(path, suffixes[k]))
 				continue;
 			name = g_strndup(path, strlen(path) - strlen(suffixes[k]));
 			c = case_of(g, name);
-			if (rank != (g_str_has_suffix(name, control) ? 2 : !is_bad(c))) {
+			if (rank != (g_str_has_suffix(name, control) ? 2 : !(c && result_bad(c->result)))) {
 				g_free(name);
 				continue;
 			}
@@ -171,7 +166,7 @@ bool figures_have_zones(const struct figures *f)
 	return f->seen[PROTECTION] + f->seen[FILL] > 0;
 }
 
-int figures_of_case(const struct figures *f, const json_t *c)
+int figures_of_case(const struct figures *f, const struct rep_case *c)
 {
 	return GPOINTER_TO_INT(g_hash_table_lookup(f->of_case, c)) - 1;
 }
@@ -264,9 +259,8 @@ static void prepare_runs(struct figures *f, struct runs *runs)
 		s->name = g_strdup(rep_label(f->r, k));
 		s->values = g_array_new(FALSE, FALSE, sizeof(double));
 		for (guint i = 0; i < cell->cases->len; i++) {
-			json_t *v = json_object_get(json_object_get(cell->cases->pdata[i], "metrics"),
-						    "auc");
-			double d = json_is_number(v) ? json_number_value(v) : NAN;
+			const struct rep_case *c = cell->cases->pdata[i];
+			double d = c->has_auc ? c->auc : NAN;
 
 			g_array_append_val(s->values, d);
 		}
@@ -301,50 +295,40 @@ bool figures_draw(struct figures *f, GError **err)
 	return true;
 }
 
-static void caption(const struct figures *f, const struct figure *fig, GString *out)
+static void caption(const struct figures *f, const struct figure *fig, struct html *h)
 {
 	bool negative = g_str_has_suffix(fig->name, control);
-	const char *word = fig->c && !negative ? obj_str(fig->c, "result") : "";
-	json_t *auc = json_object_get(json_object_get(fig->c, "metrics"), "auc");
+	g_autofree char *name = g_strndup(fig->name, strlen(fig->name) - (negative ? strlen(control) : 0));
 
-	g_string_append(out, "<figcaption>");
-	if (*word)
-		html_element(out, "span", html_class(word), word);
-	g_string_append(out, " <b>");
-	html_text(out, "%.*s", (int)(strlen(fig->name) - (negative ? strlen(control) : 0)),
-		  fig->name);
-	g_string_append(out, "</b> ");
-	html_text(out, "%son %s, machine %s", negative ? "negative control (walk off: must be blind) " : "", rep_label(f->r, fig->group->kernel), fig->group->name);
-	if (json_is_number(auc) && !negative)
-		html_text(out, ", AUC %.3f", json_number_value(auc));
-	g_string_append(out, "</figcaption>\n");
+	html_open(h, "figcaption", NULL);
+	if (fig->c && !negative)
+		html_element(h, "span", result_name(fig->c->result), result_name(fig->c->result));
+	html_text(h, " ");
+	html_element(h, "b", NULL, name);
+	html_text(h, " %son %s, machine %s", negative ? "negative control (walk off: must be blind) " : "",
+		  rep_label(f->r, fig->group->kernel), fig->group->name);
+	if (fig->c && fig->c->has_auc && !negative)
+		html_text(h, ", AUC %.3f", fig->c->auc);
+	html_close(h);
 }
 
-static void picture(const struct figures *f, guint i, GString *out)
+static void picture(const struct figures *f, guint i, struct html *h)
 {
 	const struct figure *fig = f->all->pdata[i];
-	char *svg;
+	bool drawn;
 
-	g_string_append_printf(out, "<figure id=\"f%u\">\n", i);
-	caption(f, fig, out);
-	svg = fig->plot >= 0 ? plots_svg(f->plots, fig->plot, fig->sentence) : NULL;
-	if (svg)
-		g_string_append(out, svg);
-	if (fig->sentence) {
-		g_string_append(out, "<p class=\"alt\">");
-		html_text(out, "%s", fig->sentence);
-		g_string_append(out, "</p>\n");
-	}
-	if (fig->fault || (!svg && f->why_not)) {
-		g_string_append(out, "<p class=\"note\">");
-		html_text(out, "No picture: %s.", fig->fault ? fig->fault : f->why_not);
-		g_string_append(out, "</p>\n");
-	}
-	g_string_append(out, "</figure>\n");
-	g_free(svg);
+	html_open(h, "figure", NULL);
+	html_attr(h, "id", "f%u", i);
+	caption(f, fig, h);
+	drawn = fig->plot >= 0 && plots_svg(h, f->plots, fig->plot, fig->sentence);
+	if (fig->sentence)
+		html_element(h, "p", "alt", fig->sentence);
+	if (fig->fault || (!drawn && f->why_not))
+		html_elementf(h, "p", "note", "No picture: %s.", fig->fault ? fig->fault : f->why_not);
+	html_close(h);
 }
 
-static void pictures(const struct figures *f, enum kind kind, GString *out)
+static void pictures(const struct figures *f, enum kind kind, struct html *h)
 {
 	int n = 0;
 
@@ -352,145 +336,137 @@ static void pictures(const struct figures *f, enum kind kind, GString *out)
 		const struct figure *fig = f->all->pdata[i];
 
 		if (fig->kind == kind && n++ < DRAWN_MAX)
-			picture(f, i, out);
+			picture(f, i, h);
 	}
-	if (n > DRAWN_MAX) {
-		g_string_append(out, "<p class=\"note\">");
-		html_text(out, "%d more are not drawn here; their numbers are in the matrix, their data in the artifacts folders.",
-			  n - DRAWN_MAX);
-		g_string_append(out, "</p>\n");
-	}
+	if (n > DRAWN_MAX)
+		html_elementf(h, "p", "note",
+			      "%d more are not drawn here; their numbers are in the matrix, their data in the artifacts folders.",
+			      n - DRAWN_MAX);
 }
 
-static void runs_pictures(const struct figures *f, GString *out)
+static void runs_picture(const struct figures *f, const struct runs *runs, struct html *h)
 {
-	for (guint i = 0; i < f->runs->len; i++) {
-		const struct runs *runs = f->runs->pdata[i];
-		GString *text = g_string_new(NULL);
-		char *svg;
+	GString *text = g_string_new(NULL);
 
-		for (size_t k = 0; k < f->r->nr_kernels; k++) {
-			const struct rep_cell *c = &runs->row->cells[k];
+	for (size_t k = 0; k < f->r->nr_kernels; k++) {
+		const struct rep_cell *c = &runs->row->cells[k];
 
-			if (c->has_auc)
-				g_string_append_printf(text, "%s%s: AUC %.3f to %.3f in %u runs",
-						       text->len ? "; " : "", rep_label(f->r, k),
-						       c->auc_min, c->auc_max, c->cases->len);
-		}
-		g_string_append(out, "<figure>\n<figcaption><b>");
-		html_text(out, "%s", runs->row->name);
-		g_string_append(out, "</b> ");
-		html_text(out, "AUC of each run, machine %s", runs->row->machine);
-		g_string_append(out, "</figcaption>\n");
-		svg = plots_svg(f->plots, runs->plot, text->str);
-		g_string_append(out, svg ? svg : "");
-		g_string_append(out, "<p class=\"alt\">");
-		html_text(out, "%s.", text->str);
-		g_string_append(out, "</p></figure>\n");
-		g_free(svg);
-		g_string_free(text, TRUE);
+		if (c->has_auc)
+			g_string_append_printf(text, "%s%s: AUC %.3f to %.3f in %u runs", text->len ? "; " : "",
+					       rep_label(f->r, k), c->auc_min, c->auc_max, c->cases->len);
 	}
+	html_open(h, "figure", NULL);
+	html_open(h, "figcaption", NULL);
+	html_element(h, "b", NULL, runs->row->name);
+	html_text(h, " AUC of each run, machine %s", runs->row->machine);
+	html_close(h);
+	plots_svg(h, f->plots, runs->plot, text->str);
+	html_elementf(h, "p", "alt", "%s.", text->str);
+	html_close(h);
+	g_string_free(text, TRUE);
 }
 
-void figures_bench(struct figures *f, GString *out)
+void figures_bench(struct figures *f, struct html *h)
 {
 	for (int i = 0; i < BENCH_PLOTS; i++) {
-		char *text, *svg;
+		g_autofree char *text = NULL;
+		bool drawn;
 
 		if (f->bench[i] < 0)
 			continue;
 		text = bench_plot_sentence(json_object_get(f->r->run, "bench"), i);
-		svg = plots_svg(f->plots, f->bench[i], text);
-		g_string_append(out, "<figure>\n<figcaption><b>");
-		html_text(out, "%s", bench_plot_title(i));
-		g_string_append(out, "</b></figcaption>\n");
-		if (svg)
-			g_string_append(out, svg);
-		g_string_append(out, "<p class=\"alt\">");
-		html_text(out, "%s", text);
-		g_string_append(out, "</p>\n");
-		if (!svg && f->why_not) {
-			g_string_append(out, "<p class=\"note\">");
-			html_text(out, "No picture: %s.", f->why_not);
-			g_string_append(out, "</p>\n");
-		}
-		g_string_append(out, "</figure>\n");
-		g_free(svg);
-		g_free(text);
+		html_open(h, "figure", NULL);
+		html_open(h, "figcaption", NULL);
+		html_element(h, "b", NULL, bench_plot_title(i));
+		html_close(h);
+		drawn = plots_svg(h, f->plots, f->bench[i], text);
+		html_element(h, "p", "alt", text);
+		if (!drawn && f->why_not)
+			html_elementf(h, "p", "note", "No picture: %s.", f->why_not);
+		html_close(h);
 	}
 }
 
-void figures_order(struct figures *f, GString *out)
+void figures_order(struct figures *f, struct html *h)
 {
 	if (f->seen[ORDER]) {
-		g_string_append(out, "<p>Each mark is a page: the higher, the later it was evicted. A kernel that sees what the guest touches evicts the cold pages (blue) first and keeps the hot ones (red) for last.</p>\n");
-		pictures(f, ORDER, out);
+		html_element(h, "p", NULL, "Each mark is a page: the higher, the later it was evicted. A kernel that sees what the guest touches evicts the cold pages (blue) first and keeps the hot ones (red) for last.");
+		pictures(f, ORDER, h);
 	}
 	if (f->runs->len) {
-		g_string_append(out, "<h3>AUC over the runs</h3>\n");
-		runs_pictures(f, out);
+		html_element(h, "h3", NULL, "AUC over the runs");
+		for (guint i = 0; i < f->runs->len; i++)
+			runs_picture(f, f->runs->pdata[i], h);
 	}
 	if (f->seen[GENS]) {
-		g_string_append(out, "<h3>Generations over time</h3>\n");
-		pictures(f, GENS, out);
+		html_element(h, "h3", NULL, "Generations over time");
+		pictures(f, GENS, h);
 	}
 }
 
-static void protection(const struct figures *f, const struct figure *fig, guint i, GString *out)
+/* The rows of a table of protections; column @ce says what is expected, @cs what was seen */
+static void protection_rows(const struct tsv *t, int ce, int cs, struct html *h)
 {
-	const struct tsv *t = fig->table;
-	int ce = t ? tsv_column(t, "expected") : -1, cs = t ? tsv_column(t, "seen") : -1;
 	guint wrong = 0;
 
-	g_string_append_printf(out, "<figure id=\"f%u\">\n", i);
-	caption(f, fig, out);
-	for (guint r = 0; ce >= 0 && cs >= 0 && r < t->rows->len; r++) {
+	for (guint r = 0; r < t->rows->len; r++) {
 		char **row = t->rows->pdata[r];
 
 		wrong += strcmp(row[ce], row[cs]) != 0;
 	}
-	if (t && ce >= 0 && cs >= 0) {
-		g_string_append_printf(out, "<p class=\"alt\">%u of %u protections are as the formula says.</p>\n<details%s><summary>Rows</summary><div class=\"scroll\"><table><thead><tr>",
-				       t->rows->len - wrong, t->rows->len, wrong ? " open" : "");
-		for (char **h = t->header; *h; h++)
-			html_element(out, "th", NULL, *h);
-		g_string_append(out, "</tr></thead><tbody>\n");
-	}
-	for (guint r = 0; ce >= 0 && cs >= 0 && r < t->rows->len && r < 400; r++) {
+	html_elementf(h, "p", "alt", "%u of %u protections are as the formula says.", t->rows->len - wrong,
+		      t->rows->len);
+	html_details(h, wrong, "Rows");
+	html_table(h, NULL, (const char *const *)t->header);
+	for (guint r = 0; r < t->rows->len && r < 400; r++) {
 		char **row = t->rows->pdata[r];
 		bool bad = strcmp(row[ce], row[cs]) != 0;
 
-		g_string_append(out, "<tr>");
+		html_open(h, "tr", NULL);
 		for (int c = 0; row[c]; c++)
-			html_element(out, "td", c == cs && bad ? "num fail" : c == cs || c == ce ?
-				     "num" : NULL, row[c]);
-		g_string_append(out, "</tr>\n");
+			html_element(h, "td", c == cs && bad ? "num fail" : c == cs || c == ce ? "num" : NULL,
+				     row[c]);
+		html_close(h);
 	}
-	if (t && ce >= 0 && cs >= 0)
-		g_string_append(out, "</tbody></table></div></details>\n");
-	if (fig->fault || (t && t->fault) || (t && (ce < 0 || cs < 0))) {
-		g_string_append(out, "<p class=\"note\">");
-		html_text(out, "Incomplete: %s.", fig->fault ? fig->fault : t->fault ? t->fault :
-			  "it has no columns expected and seen");
-		g_string_append(out, "</p>\n");
-	}
-	g_string_append(out, "</figure>\n");
+	html_table_end(h);
+	html_close(h);
 }
 
-void figures_zones(struct figures *f, GString *out)
+static void protection(const struct figures *f, const struct figure *fig, guint i, struct html *h)
+{
+	const struct tsv *t = fig->table;
+	int ce = t ? tsv_column(t, "expected") : -1, cs = t ? tsv_column(t, "seen") : -1;
+	const char *fault = fig->fault ?: t ? t->fault : NULL;
+
+	html_open(h, "figure", NULL);
+	html_attr(h, "id", "f%u", i);
+	caption(f, fig, h);
+	if (ce >= 0 && cs >= 0)
+		protection_rows(t, ce, cs, h);
+	else if (t && !fault)
+		fault = "it has no columns expected and seen";
+	if (fault)
+		html_elementf(h, "p", "note", "Incomplete: %s.", fault);
+	html_close(h);
+}
+
+void figures_zones(struct figures *f, struct html *h)
 {
 	int n = 0;
 
-	if (f->seen[PROTECTION])
-		g_string_append(out, "<h3>Protections</h3>\n<p>What each zone keeps back from allocations that could use a higher one, in pages.</p>\n");
+	if (f->seen[PROTECTION]) {
+		html_element(h, "h3", NULL, "Protections");
+		html_element(h, "p", NULL, "What each zone keeps back from allocations that could use a higher one, in pages.");
+	}
 	for (guint i = 0; i < f->all->len; i++) {
 		const struct figure *fig = f->all->pdata[i];
 
 		if (fig->kind == PROTECTION && n++ < DRAWN_MAX)
-			protection(f, fig, i, out);
+			protection(f, fig, i, h);
 	}
 	if (f->seen[FILL]) {
-		g_string_append(out, "<h3>Filling memory</h3>\n<p>Free pages of each zone while one process takes memory; dashed, the reserve that must stay.</p>\n");
-		pictures(f, FILL, out);
+		html_element(h, "h3", NULL, "Filling memory");
+		html_element(h, "p", NULL, "Free pages of each zone while one process takes memory; dashed, the reserve that must stay.");
+		pictures(f, FILL, h);
 	}
 }

@@ -93,12 +93,12 @@ static void text(struct junit *j, const char *s, gsize len, gsize max)
 	g_free(t);
 }
 
-static void count(struct counts *n, const char *word)
+static void count(struct counts *n, enum result result)
 {
 	n->tests++;
-	n->failures += !strcmp(word, "fail");
-	n->errors += !strcmp(word, "broken");
-	n->skipped += !strcmp(word, "skip");
+	n->failures += result == RESULT_FAIL;
+	n->errors += result == RESULT_BROKEN;
+	n->skipped += result == RESULT_SKIP;
 }
 
 static struct counts count_group(const struct rep *r, const struct rep_group *g)
@@ -107,14 +107,16 @@ static struct counts count_group(const struct rep *r, const struct rep_group *g)
 	char *reason;
 
 	for (guint i = 0; i < g->cases->len; i++) {
-		count(&n, rep_shown(r, g->cases->pdata[i], &reason));
+		const struct rep_case *c = g->cases->pdata[i];
+
+		count(&n, rep_shown(r, c, &reason));
 		g_free(reason);
-		n.time += MAX(obj_num(g->cases->pdata[i], "duration_s"), 0);
+		n.time += MAX(c->duration_s, 0);
 	}
 	if (g->boot) {
 		count(&n, rep_boot_shown(r, g->boot, &reason));
 		g_free(reason);
-		n.time = obj_num(g->boot, "duration_s");
+		n.time = g->boot->duration_s;
 	}
 	return n;
 }
@@ -131,53 +133,53 @@ static void property(struct junit *j, const char *name, const char *value)
 
 static void properties(struct junit *j, const struct rep_group *g)
 {
-	json_t *k = json_array_get(j->r->kernels, g->kernel);
+	const struct rep_kernel *k = &j->r->kernels[g->kernel];
 	json_t *host = json_object_get(j->r->run, "host");
 
 	start(j, "properties");
 	property(j, "run", obj_str(j->r->run, "id"));
-	property(j, "kernel", obj_str(k, "release"));
-	property(j, "arch", obj_str(k, "arch"));
-	property(j, "image_sha256", obj_str(k, "image_sha256"));
-	property(j, "ksrc", obj_str(k, "ksrc"));
+	property(j, "kernel", k->release);
+	property(j, "arch", k->arch);
+	property(j, "image_sha256", k->sha256);
+	property(j, "ksrc", k->ksrc);
 	property(j, "machine", g->name);
 	property(j, "accelerator", obj_str(host, "accel"));
 	property(j, "qemu", obj_str(host, "qemu"));
-	property(j, "append", obj_str(g->boot, "append"));
-	property(j, "state", obj_str(g->boot, "state"));
+	property(j, "append", g->boot ? g->boot->append : "");
+	property(j, "state", g->boot ? g->boot->word : "");
 	end(j);
 }
 
-static GString *case_text(const json_t *c)
+static GString *case_text(const struct rep_case *c)
 {
-	GString *s = g_string_new(obj_str(c, "reason"));
+	GString *s = g_string_new(c->reason);
 	const char *key;
 	json_t *v;
 	size_t i;
 
 	g_string_append_c(s, '\n');
-	json_object_foreach(json_object_get(c, "metrics"), key, v)
+	json_object_foreach(c->metrics, key, v)
 		if (json_is_number(v))
 			g_string_append_printf(s, "%s=%g\n", key, json_number_value(v));
-	json_array_foreach(json_object_get(c, "diag"), i, v)
+	json_array_foreach(c->diag, i, v)
 		if (json_is_string(v) && s->len < TEXT_BYTES)
 			g_string_append_printf(s, "%s\n", json_string_value(v));
 	return s;
 }
 
-static void outcome(struct junit *j, const char *word, const char *reason, const char *body)
+static void outcome(struct junit *j, enum result result, const char *reason, const char *body)
 {
-	if (!strcmp(word, "pass"))
+	if (result == RESULT_PASS)
 		return;
-	if (!strcmp(word, "skip")) {
+	if (result == RESULT_SKIP) {
 		start(j, "skipped");
 		attr(j, "message", reason, "no reason given");
 		end(j);
 		return;
 	}
-	start(j, !strcmp(word, "fail") ? "failure" : "error");
+	start(j, result == RESULT_FAIL ? "failure" : "error");
 	attr(j, "message", reason, "no reason given");
-	attr(j, "type", word, "fail");
+	attr(j, "type", result_name(result), "");
 	text(j, body, strlen(body), TEXT_BYTES);
 	end(j);
 }
@@ -200,15 +202,15 @@ static void testcase_start(struct junit *j, const struct rep_group *g, const cha
 	g_free(label);
 }
 
-static void case_element(struct junit *j, const struct rep_group *g, const json_t *c)
+static void case_element(struct junit *j, const struct rep_group *g, const struct rep_case *c)
 {
 	char *test = rep_test_name(c), *reason;
-	const char *word;
 	GString *body = case_text(c);
+	enum result shown;
 
-	testcase_start(j, g, test, rep_case_name(c), obj_num(c, "duration_s"));
-	word = rep_shown(j->r, c, &reason);
-	outcome(j, word, reason, body->str);
+	testcase_start(j, g, test, rep_case_name(c), c->duration_s);
+	shown = rep_shown(j->r, c, &reason);
+	outcome(j, shown, reason, body->str);
 	end(j);
 	g_string_free(body, TRUE);
 	g_free(reason);
@@ -219,17 +221,15 @@ static void boot_element(struct junit *j, const struct rep_group *g)
 {
 	GString *body = g_string_new(NULL);
 	char *reason;
-	const char *word = rep_boot_shown(j->r, g->boot, &reason);
-	json_t *s;
-	size_t i;
+	enum result shown = rep_boot_shown(j->r, g->boot, &reason);
+	const struct rep_splat *s;
 
-	json_array_foreach(json_object_get(g->boot, "splats"), i, s)
+	for (guint i = 0; (s = rep_splat(g->boot, i)); i++)
 		g_string_append_printf(body, "%sfingerprint %s, during %s, %lld time(s)\n%s\n\n",
-				       *obj_str(s, "allowed") ? "allowed by a known issue: " : "",
-				       obj_str(s, "fingerprint"), obj_str(s, "test"),
-				       (long long)obj_int(s, "count"), obj_str(s, "text"));
-	testcase_start(j, g, "", "boot", obj_num(g->boot, "hello_s"));
-	outcome(j, word, reason, body->str);
+				       *s->allowed ? "allowed by a known issue: " : "", s->fingerprint,
+				       s->test, (long long)s->count, s->text);
+	testcase_start(j, g, "", "boot", g->boot->hello_s);
+	outcome(j, shown, reason, body->str);
 	end(j);
 	g_string_free(body, TRUE);
 	g_free(reason);
@@ -254,7 +254,7 @@ static void console(struct junit *j, const struct rep_group *g)
 
 	start(j, "system-out");
 	if (g->boot) {
-		path = g_build_filename(obj_str(g->boot, "dir"), "console.log", NULL);
+		path = g_build_filename(g->boot->dir, "console.log", NULL);
 		tail = rep_file(j->r, path, TAIL_BYTES, true, &len);
 		g_free(path);
 	}
@@ -287,7 +287,7 @@ static void suite_attrs(struct junit *j, const char *name, const char *package, 
 static void suite(struct junit *j, const struct rep_group *g, int id)
 {
 	struct counts n = count_group(j->r, g);
-	const char *label = rep_label(j->r, g->kernel), *started = obj_str(g->boot, "started");
+	const char *label = rep_label(j->r, g->kernel), *started = g->boot ? g->boot->started : "";
 	char *name = g_strdup_printf("%s %s", label, g->name);
 
 	start(j, "testsuite");
@@ -311,7 +311,7 @@ static void verdicts(struct junit *j, int id)
 	if (!all->len)
 		return;
 	for (guint i = 0; i < all->len; i++)
-		count(&n, ((struct rep_verdict *)all->pdata[i])->word);
+		count(&n, ((struct rep_verdict *)all->pdata[i])->result);
 	start(j, "testsuite");
 	suite_attrs(j, "verdict", "verdict", id, obj_str(j->r->run, "started"), &n);
 	start(j, "properties");
@@ -324,7 +324,7 @@ static void verdicts(struct junit *j, int id)
 		attr(j, "classname", "verdict", "");
 		attr(j, "name", cut, "unnamed");
 		attr_time(j, 0);
-		outcome(j, v->word, v->reason, v->reason);
+		outcome(j, v->result, v->reason, v->reason);
 		end(j);
 		g_free(cut);
 	}

@@ -64,9 +64,8 @@ static char *id_of(const char *rest)
 
 static char *kernel_id(const struct rep *r, size_t k)
 {
-	json_t *o = json_array_get(r->kernels, k);
-	const char *sha = obj_str(o, "image_sha256");
-	char *rest = g_strdup_printf("%s-%s", obj_str(o, "release"), *sha ? sha : obj_str(o, "spec"));
+	const struct rep_kernel *o = &r->kernels[k];
+	char *rest = g_strdup_printf("%s-%s", o->release, *o->sha256 ? o->sha256 : o->spec);
 	char *id = id_of(rest);
 
 	g_free(rest);
@@ -74,9 +73,9 @@ static char *kernel_id(const struct rep *r, size_t k)
 }
 
 /* Only what the schema's pattern for the architecture takes */
-static json_t *arch_of(const json_t *kernel)
+static json_t *arch_of(const struct rep_kernel *kernel)
 {
-	const char *a = obj_str(kernel, "arch");
+	const char *a = kernel->arch;
 
 	if (strspn(a, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(a))
 		a = "";
@@ -85,16 +84,17 @@ static json_t *arch_of(const json_t *kernel)
 
 static void add_kernel(const struct rep *r, size_t k, json_t *checkouts, json_t *builds)
 {
-	json_t *o = json_array_get(r->kernels, k), *misc = json_object();
+	const struct rep_kernel *o = &r->kernels[k];
+	json_t *misc = json_object();
 	char *id = kernel_id(r, k);
 
 	json_array_append_new(checkouts, json_pack("{s:s, s:s, s:b, s:o}", "id", id, "origin",
 						   origin(), "valid", 1, "comment",
-						   clean(obj_str(o, "release"), 200)));
-	json_object_set_new(misc, "spec", clean(obj_str(o, "spec"), 300));
-	json_object_set_new(misc, "image_sha256", clean(obj_str(o, "image_sha256"), 64));
-	json_object_set_new(misc, "ksrc", clean(obj_str(o, "ksrc"), 300));
-	json_object_set_new(misc, "role", clean(obj_str(o, "role"), 20));
+						   clean(o->release, 200)));
+	json_object_set_new(misc, "spec", clean(o->spec, 300));
+	json_object_set_new(misc, "image_sha256", clean(o->sha256, 64));
+	json_object_set_new(misc, "ksrc", clean(o->ksrc, 300));
+	json_object_set_new(misc, "role", clean(o->role, 20));
 	json_array_append_new(builds, json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "id", id,
 						"checkout_id", id, "origin", origin(),
 						"architecture", arch_of(o), "status", "PASS",
@@ -103,10 +103,14 @@ static void add_kernel(const struct rep *r, size_t k, json_t *checkouts, json_t 
 	g_free(id);
 }
 
-static const char *status_of(const char *word)
+static const char *status_of(enum result result)
 {
-	return !strcmp(word, "pass") ? "PASS" : !strcmp(word, "fail") ? "FAIL" :
-	       !strcmp(word, "skip") ? "SKIP" : "ERROR";
+	static const char *const words[] = {
+		[RESULT_NONE] = "ERROR", [RESULT_PASS] = "PASS", [RESULT_FAIL] = "FAIL",
+		[RESULT_BROKEN] = "ERROR", [RESULT_SKIP] = "SKIP",
+	};
+
+	return words[result];
 }
 
 /* kvm/eviction_order/anon-4k as kvm.eviction_order.anon-4k, below mmgate. */
@@ -135,7 +139,7 @@ static json_t *environment(const struct rep *r, const struct rep_group *g)
 	json_t *env;
 
 	json_object_set_new(misc, "machine", clean(g->name, 100));
-	json_object_set_new(misc, "append", clean(obj_str(g->boot, "append"), 1000));
+	json_object_set_new(misc, "append", clean(g->boot ? g->boot->append : "", 1000));
 	env = json_pack("{s:o, s:o}", "comment", clean(text, 300), "misc", misc);
 	g_free(text);
 	return env;
@@ -158,15 +162,15 @@ static json_t *time_of(const char *s)
 }
 
 static json_t *test_new(const struct rep *r, const struct rep_group *g, const char *name,
-			const char *word, const char *reason, double seconds)
+			enum result result, const char *reason, double seconds)
 {
 	char *build = kernel_id(r, g->kernel);
 	char *rest = g_strdup_printf("%s-%zu-%s-%s", obj_str(r->run, "id"), g->kernel, g->name, name);
 	char *id = id_of(rest);
-	const char *started = obj_str(g->boot, "started");
+	const char *started = g->boot ? g->boot->started : "";
 	json_t *when = time_of(*started ? started : obj_str(r->run, "started"));
 	json_t *t = json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o}", "id", id, "build_id", build,
-			      "origin", origin(), "path", path_of(name), "status", status_of(word),
+			      "origin", origin(), "path", path_of(name), "status", status_of(result),
 			      "comment", clean(reason, 500), "environment", environment(r, g));
 
 	if (when)
@@ -179,18 +183,16 @@ static json_t *test_new(const struct rep *r, const struct rep_group *g, const ch
 	return t;
 }
 
-static void add_case(const struct rep *r, const struct rep_group *g, json_t *c, json_t *tests)
+static void add_case(const struct rep *r, const struct rep_group *g, const struct rep_case *c,
+		     json_t *tests)
 {
-	json_t *t = test_new(r, g, obj_str(c, "name"), obj_str(c, "result"), obj_str(c, "reason"),
-			     obj_num(c, "duration_s"));
-	json_t *auc = json_object_get(json_object_get(c, "metrics"), "auc"), *misc = json_object();
+	json_t *t = test_new(r, g, c->name, c->result, c->reason, c->duration_s), *misc = json_object();
 	const char *key;
 	json_t *v;
 
-	if (json_is_number(auc) && strcmp(obj_str(c, "result"), "skip"))
-		json_object_set_new(t, "number", json_pack("{s:f}", "value",
-							   json_number_value(auc)));
-	json_object_foreach(json_object_get(c, "metrics"), key, v) {
+	if (c->has_auc && c->result != RESULT_SKIP)
+		json_object_set_new(t, "number", json_pack("{s:f}", "value", c->auc));
+	json_object_foreach(c->metrics, key, v) {
 		char *k = mmg_clean(key, -1, 60);
 
 		if (json_is_number(v))
@@ -198,7 +200,7 @@ static void add_case(const struct rep *r, const struct rep_group *g, json_t *c, 
 		g_free(k);
 	}
 	json_object_set_new(t, "misc", json_pack("{s:o}", "metrics", misc));
-	if (*obj_str(c, "allowed") || r->compared)
+	if (*c->allowed || r->compared)
 		json_object_set_new(t, "waived", json_true());
 	json_array_append_new(tests, t);
 }
@@ -207,14 +209,14 @@ static void add_boot(const struct rep *r, const struct rep_group *g, json_t *tes
 {
 	GString *text = g_string_new(NULL);
 	char *reason;
-	const char *word = rep_boot_result(g->boot, &reason);
-	json_t *t = test_new(r, g, "boot", word, reason, obj_num(g->boot, "duration_s")), *s;
-	size_t i;
+	enum result result = rep_boot_result(g->boot, &reason);
+	json_t *t = test_new(r, g, "boot", result, reason, g->boot->duration_s);
+	const struct rep_splat *s;
 
-	if (!strcmp(word, "broken"))	/* the harness, not the test, is what went wrong */
+	if (result == RESULT_BROKEN)	/* the harness, not the test, is what went wrong */
 		json_object_set_new(t, "status", json_string("MISS"));
-	json_array_foreach(json_object_get(g->boot, "splats"), i, s)
-		g_string_append_printf(text, "%s\n", obj_str(s, "text"));
+	for (guint i = 0; (s = rep_splat(g->boot, i)); i++)
+		g_string_append_printf(text, "%s\n", s->text);
 	if (text->len)
 		json_object_set_new(t, "log_excerpt", clean_lines(text->str, EXCERPT_BYTES));
 	json_array_append_new(tests, t);
@@ -293,21 +295,19 @@ static void add_known(const struct rep *r, const char *name, const json_t *test,
 }
 
 /* The splats of @boot, which is reported as @test */
-static void add_splats(const struct rep *r, const json_t *boot, const json_t *test, json_t *issues, json_t *incidents)
+static void add_splats(const struct rep *r, const struct rep_boot *boot, const json_t *test, json_t *issues, json_t *incidents)
 {
-	const json_t *s;
-	size_t i;
+	const struct rep_splat *s;
 
-	json_array_foreach(json_object_get(boot, "splats"), i, s) {
-		const char *print = obj_str(s, "fingerprint"), *title = obj_str(s, "title");
-		g_autofree char *id = issue_id("splat", *print ? print : title);
+	for (guint i = 0; (s = rep_splat(boot, i)); i++) {
+		g_autofree char *id = issue_id("splat", *s->fingerprint ? s->fingerprint : s->title);
 
-		if (*obj_str(s, "allowed")) {
-			add_known(r, obj_str(s, "allowed"), test, title, issues, incidents);
+		if (*s->allowed) {
+			add_known(r, s->allowed, test, s->title, issues, incidents);
 			continue;
 		}
-		add_issue(issues, id, 0, title, "");
-		add_incident(incidents, id, 0, test, title);
+		add_issue(issues, id, 0, s->title, "");
+		add_incident(incidents, id, 0, test, s->title);
 	}
 }
 
@@ -349,12 +349,11 @@ bool report_kcidb(json_t *run, const char *dir, GError **err)
 			add_splats(r, g->boot, last_of(tests), issues, incidents);
 		}
 		for (guint c = 0; c < g->cases->len; c++) {
-			json_t *o = g->cases->pdata[c];
+			const struct rep_case *o = g->cases->pdata[c];
 
 			add_case(r, g, o, tests);
-			if (*obj_str(o, "allowed"))
-				add_known(r, obj_str(o, "allowed"), last_of(tests), obj_str(o, "reason"), issues,
-					  incidents);
+			if (*o->allowed)
+				add_known(r, o->allowed, last_of(tests), o->reason, issues, incidents);
 		}
 	}
 	all = json_pack("{s:{s:i, s:i}, s:o, s:o, s:o, s:o, s:o}", "version", "major", 5, "minor", 0,

@@ -61,17 +61,17 @@ static void lay_out(struct layout *l, const json_t *run)
 	json_array_foreach(json_object_get(run, "cases"), i, c) {
 		g_autofree char *key = test_key(c);
 		size_t t = GPOINTER_TO_UINT(g_hash_table_lookup(l->index, key)) - 1, k = obj_int(c, "kernel");
-		const char *r = obj_str(c, "result");
+		enum result r = obj_result(c);
 		bool known = *obj_str(c, "explained");
 		struct sum *sum = &l->sums[t * l->kernels + k];
 
 		if (k >= l->kernels)
 			continue;
-		sum->pass += !strcmp(r, "pass");
-		sum->skip += !strcmp(r, "skip");
+		sum->pass += r == RESULT_PASS;
+		sum->skip += r == RESULT_SKIP;
 		sum->explained += known;
-		sum->fail += !strcmp(r, "fail") && !known;
-		sum->broken += !strcmp(r, "broken") && !known;
+		sum->fail += r == RESULT_FAIL && !known;
+		sum->broken += r == RESULT_BROKEN && !known;
 	}
 }
 
@@ -191,7 +191,7 @@ static double value_of(const struct layout *l, const json_t *row, const char *na
 	json_array_foreach(json_object_get(l->run, "cases"), i, c) {
 		g_autofree char *key = g_strdup_printf("%s %s", obj_str(c, "name"), obj_str(c, "machine"));
 
-		if (k < 0 || obj_int(c, "kernel") != k || strcmp(key, name) || !strcmp(obj_str(c, "result"), "skip"))
+		if (k < 0 || obj_int(c, "kernel") != k || strcmp(key, name) || obj_result(c) == RESULT_SKIP)
 			continue;
 		v = metric ? json_object_get(json_object_get(c, "metrics"), metric) :
 			     json_object_get(c, "duration_s");
@@ -213,7 +213,7 @@ static GPtrArray *cases_with(const struct layout *l, const char *metric)
 	json_array_foreach(json_object_get(l->run, "cases"), i, c) {
 		char *key = g_strdup_printf("%s %s", obj_str(c, "name"), obj_str(c, "machine"));
 
-		if (names->len >= PLOT_CURVES || !strcmp(obj_str(c, "result"), "skip") ||
+		if (names->len >= PLOT_CURVES || obj_result(c) == RESULT_SKIP ||
 		    !json_object_get(json_object_get(c, "metrics"), metric ? metric : "auc") ||
 		    g_ptr_array_find_with_equal_func(names, key, g_str_equal, NULL))
 			g_free(key);
@@ -252,108 +252,154 @@ static int plot_over(struct plots *p, const struct layout *l, const char *metric
 					  false, false) : -1;
 }
 
-static void html_kernels(GString *out, const struct layout *l)
+/* What a letter of the table is shown as */
+static const struct shown {
+	char letter;
+	enum result result;
+	const char *word;
+} shown[] = {
+	{ 'F', RESULT_FAIL, "FAIL" }, { 'B', RESULT_BROKEN, "broken" }, { 'f', RESULT_SKIP, "known" },
+	{ '.', RESULT_PASS, "ok" }, { 's', RESULT_SKIP, "skip" },
+};
+
+static void html_sum(struct html *h, const struct sum *s)
 {
+	const struct shown *as = NULL;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(shown) && !as; i++)
+		if (shown[i].letter == letter(s))
+			as = &shown[i];
+	html_open(h, "td", NULL);
+	html_attr(h, "class", "res %s", result_name(as ? as->result : RESULT_SKIP));
+	html_attr(h, "title", "%d pass, %d fail, %d broken, %d explained, %d skip", s->pass, s->fail, s->broken,
+		  s->explained, s->skip);
+	html_text(h, "%s", as ? as->word : "\xe2\x80\x93");
+	html_close(h);
+}
+
+static void html_kernel(struct html *h, const struct layout *l, size_t nr, const json_t *row)
+{
+	int k = column_of(l, row);
+
+	html_open(h, "tr", NULL);
+	html_elementf(h, "td", "num", "%zu", nr);
+	html_open(h, "td", NULL);
+	html_attr(h, "title", "%s, since %s%s%s", obj_str(row, "why"), obj_str(row, "since"),
+		  *obj_str(row, "until") ? ", supported until " : "", obj_str(row, "until"));
+	html_text(h, "%s", obj_str(row, "name"));
+	html_close(h);
+	html_element(h, "td", NULL, *obj_str(row, "release") ? obj_str(row, "release") : "-");
+	html_elementf(h, "td", NULL, "%.10s", obj_str(row, "seen"));
+	if (k < 0) {
+		html_open(h, "td", result_name(strcmp(obj_str(row, "state"), "same") ? RESULT_BROKEN :
+					       RESULT_SKIP));
+		html_attr(h, "colspan", "%u", MAX(l->tests->len, 1));
+		html_text(h, "%s: %s", obj_str(row, "state"), obj_str(row, "reason"));
+		html_close(h);
+	}
+	for (guint t = 0; k >= 0 && t < l->tests->len; t++)
+		html_sum(h, &l->sums[t * l->kernels + k]);
+	html_close(h);
+}
+
+static void html_kernels(struct html *h, const struct layout *l)
+{
+	static const char *const heads[] = { "#", "kernel", "version", "seen" };
 	const json_t *row;
 	size_t i;
 
-	g_string_append(out, "<div class=\"scroll\"><table class=\"wall\"><thead><tr><th>#</th><th>kernel</th><th>version</th><th>seen</th>");
+	html_open(h, "div", "scroll");
+	html_open(h, "table", "wall");
+	html_open(h, "thead", NULL);
+	html_open(h, "tr", NULL);
+	for (i = 0; i < G_N_ELEMENTS(heads); i++)
+		html_element(h, "th", NULL, heads[i]);
 	for (guint t = 0; t < l->tests->len; t++) {
-		g_string_append(out, "<th class=\"up\"><span>");
-		html_text(out, "%s", (char *)l->tests->pdata[t]);
-		g_string_append(out, "</span></th>");
+		html_open(h, "th", "up");
+		html_element(h, "span", NULL, l->tests->pdata[t]);
+		html_close(h);
 	}
-	g_string_append(out, "</tr></thead><tbody>\n");
-	json_array_foreach((json_t *)l->rows, i, row) {
-		int k = column_of(l, row);
-
-		g_string_append_printf(out, "<tr><td class=\"num\">%zu</td><td title=\"", i + 1);
-		html_text(out, "%s, since %s%s%s", obj_str(row, "why"), obj_str(row, "since"),
-			  *obj_str(row, "until") ? ", supported until " : "", obj_str(row, "until"));
-		g_string_append(out, "\">");
-		html_text(out, "%s", obj_str(row, "name"));
-		g_string_append(out, "</td><td>");
-		html_text(out, "%s", *obj_str(row, "release") ? obj_str(row, "release") : "-");
-		g_string_append(out, "</td><td>");
-		html_text(out, "%.10s", obj_str(row, "seen"));
-		g_string_append(out, "</td>");
-		if (k < 0) {
-			g_string_append_printf(out, "<td colspan=\"%u\" class=\"%s\">", MAX(l->tests->len, 1),
-					       strcmp(obj_str(row, "state"), "same") ? "broken" : "skip");
-			html_text(out, "%s: %s", obj_str(row, "state"), obj_str(row, "reason"));
-			g_string_append(out, "</td>");
-		}
-		for (guint t = 0; k >= 0 && t < l->tests->len; t++) {
-			const struct sum *s = &l->sums[t * l->kernels + k];
-			char c = letter(s);
-
-			g_string_append_printf(out, "<td class=\"res %s\" title=\"%d pass, %d fail, %d broken, %d explained, %d skip\">%s</td>",
-					       c == 'F' ? "fail" : c == 'B' ? "broken" : c == '.' ? "pass" : "skip",
-					       s->pass, s->fail, s->broken, s->explained, s->skip,
-					       c == 'F' ? "FAIL" : c == 'B' ? "broken" : c == 'f' ? "known" :
-					       c == '.' ? "ok" : c == 's' ? "skip" : "&#8211;");
-		}
-		g_string_append(out, "</tr>\n");
-	}
-	g_string_append(out, "</tbody></table></div>\n");
+	html_close(h);
+	html_close(h);
+	html_open(h, "tbody", NULL);
+	json_array_foreach((json_t *)l->rows, i, row)
+		html_kernel(h, l, i + 1, row);
+	html_table_end(h);
 }
 
 static void red_html(const json_t *o, const char *kernel, const char *what, const char *reason, void *data)
 {
 	const char *why = obj_str(o, "explained");
-	GString *out = data;
+	struct html *h = data;
 
-	g_string_append(out, "<tr>");
-	html_element(out, "td", NULL, kernel);
-	html_element(out, "td", NULL, what);
-	g_string_append(out, "<td>");
-	html_text(out, "%.400s", reason);
-	g_string_append(out, "</td>");
-	html_element(out, "td", *why ? "skip" : "fail", *why ? why : "UNEXPLAINED");
-	g_string_append(out, "</tr>\n");
+	html_open(h, "tr", NULL);
+	html_element(h, "td", NULL, kernel);
+	html_element(h, "td", NULL, what);
+	html_elementf(h, "td", NULL, "%.400s", reason);
+	html_element(h, "td", result_name(*why ? RESULT_SKIP : RESULT_FAIL), *why ? why : "UNEXPLAINED");
+	html_close(h);
 }
 
-static void html_changes(GString *out, const json_t *m)
+static void html_changes(struct html *h, const json_t *m)
 {
+	static const char *const heads[] = { "kernel", "what", "was", "is", NULL };
 	const json_t *c;
 	size_t i;
 
-	g_string_append(out, "<h2>Changes since ");
-	html_text(out, "%s", *obj_str(m, "previous") ? obj_str(m, "previous") : "the first time");
-	g_string_append(out, "</h2>\n");
+	html_elementf(h, "h2", NULL, "Changes since %s",
+		      *obj_str(m, "previous") ? obj_str(m, "previous") : "the first time");
 	if (!json_array_size(json_object_get(m, "changes"))) {
-		g_string_append(out, "<p class=\"soft\">none</p>\n");
+		html_element(h, "p", "soft", "none");
 		return;
 	}
-	g_string_append(out, "<div class=\"scroll\"><table><thead><tr><th>kernel</th><th>what</th><th>was</th><th>is</th></tr></thead><tbody>\n");
+	html_table(h, NULL, heads);
 	json_array_foreach(json_object_get(m, "changes"), i, c) {
-		g_string_append(out, "<tr>");
-		html_element(out, "td", NULL, obj_str(c, "kernel"));
-		html_element(out, "td", NULL, obj_str(c, "what"));
-		html_element(out, "td", html_class(obj_str(c, "from")), *obj_str(c, "from") ? obj_str(c, "from") : "new");
-		html_element(out, "td", html_class(obj_str(c, "to")), obj_str(c, "to"));
-		g_string_append(out, "</tr>\n");
+		const char *from = obj_str(c, "from"), *to = obj_str(c, "to");
+
+		html_open(h, "tr", NULL);
+		html_element(h, "td", NULL, obj_str(c, "kernel"));
+		html_element(h, "td", NULL, obj_str(c, "what"));
+		html_element(h, "td", html_class(from), *from ? from : "new");
+		html_element(h, "td", html_class(to), to);
+		html_close(h);
 	}
-	g_string_append(out, "</tbody></table></div>\n");
+	html_table_end(h);
 }
 
-static void html_plot(GString *out, const struct plots *p, int nr, const char *title)
+static void html_plot(struct html *h, const struct plots *p, int nr, const char *title)
 {
-	g_autofree char *svg = nr < 0 ? NULL : plots_svg(p, nr, title);
-
-	if (!svg)
+	if (nr < 0)
 		return;
-	g_string_append(out, "<figure><figcaption>");
-	html_text(out, "%s", title);
-	g_string_append_printf(out, "</figcaption>%s</figure>\n", svg);
+	html_open(h, "figure", NULL);
+	html_element(h, "figcaption", NULL, title);
+	plots_svg(h, p, nr, title);
+	html_close(h);
+}
+
+static void html_head(struct html *h, const json_t *run)
+{
+	const json_t *m = json_object_get(run, "matrix");
+	enum result verdict = obj_verdict(run);
+
+	html_open(h, "header", NULL);
+	html_elementf(h, "h1", NULL, "Kernels in use, %s", obj_str(m, "arch"));
+	html_open(h, "div", NULL);
+	html_attr(h, "class", "verdict %s", result_name(verdict == RESULT_NONE ? RESULT_BROKEN : verdict));
+	html_text(h, "%s", obj_str(run, "reason"));
+	html_close(h);
+	html_elementf(h, "p", "soft", "%s, %.0f s, %lld boots run, %lld answers from before",
+		      obj_str(run, "started"), obj_num(run, "duration_s"), (long long)obj_int(m, "boots_run"),
+		      (long long)obj_int(m, "boots_recalled"));
+	html_close(h);
 }
 
 bool report_matrix_html(json_t *run, const char *dir, GError **err)
 {
-	const json_t *m = json_object_get(run, "matrix");
+	static const char *const heads[] = { "kernel", "case", "it said", "reason", NULL };
 	g_autofree char *path = g_build_filename(dir, "matrix.html", NULL);
-	GString *out = g_string_new(NULL);
 	struct plots *p = plots_new();
+	struct html *h;
+	GString *out;
 	struct layout l;
 	GError *e = NULL;
 	int auc, time;
@@ -368,27 +414,21 @@ bool report_matrix_html(json_t *run, const char *dir, GError **err)
 		status_note("no pictures: %s", e->message);
 		g_clear_error(&e);
 	}
-	html_begin(out, "mmgate: kernels in use");
-	g_string_append(out, "<style>table.wall th.up{height:14rem;vertical-align:bottom;padding:.2rem}"
-			"table.wall th.up span{writing-mode:vertical-rl;transform:rotate(180deg);font-weight:400}</style>\n");
-	g_string_append(out, plots_defs());
-	g_string_append_printf(out, "<header><h1>Kernels in use, %s</h1>\n<div class=\"verdict %s\">",
-			       obj_str(m, "arch"), html_class(obj_str(run, "verdict")) ?
-			       html_class(obj_str(run, "verdict")) : "broken");
-	html_text(out, "%s", obj_str(run, "reason"));
-	g_string_append(out, "</div>\n<p class=\"soft\">");
-	html_text(out, "%s, %.0f s, %lld boots run, %lld answers from before", obj_str(run, "started"),
-		  obj_num(run, "duration_s"), (long long)obj_int(m, "boots_run"),
-		  (long long)obj_int(m, "boots_recalled"));
-	g_string_append(out, "</p></header>\n");
-	html_kernels(out, &l);
-	html_changes(out, m);
-	g_string_append(out, "<h2>Red cells</h2>\n<div class=\"scroll\"><table><thead><tr><th>kernel</th><th>case</th><th>it said</th><th>reason</th></tr></thead><tbody>\n");
-	each_red(run, red_html, out);
-	g_string_append(out, "</tbody></table></div>\n<h2>Over the versions</h2>\n");
-	html_plot(out, p, auc, "AUC of the ordering experiments over the kernels: 1 is perfect order, 0.5 is blind");
-	html_plot(out, p, time, "seconds that the same cases took over the kernels");
-	g_string_append(out, "</body>\n</html>\n");
+	h = html_new("mmgate: kernels in use",
+		     "table.wall th.up{height:14rem;vertical-align:bottom;padding:.2rem}"
+		     "table.wall th.up span{writing-mode:vertical-rl;transform:rotate(180deg);font-weight:400}");
+	plots_defs(h);
+	html_head(h, run);
+	html_kernels(h, &l);
+	html_changes(h, json_object_get(run, "matrix"));
+	html_element(h, "h2", NULL, "Red cells");
+	html_table(h, NULL, heads);
+	each_red(run, red_html, h);
+	html_table_end(h);
+	html_element(h, "h2", NULL, "Over the versions");
+	html_plot(h, p, auc, "AUC of the ordering experiments over the kernels: 1 is perfect order, 0.5 is blind");
+	html_plot(h, p, time, "seconds that the same cases took over the kernels");
+	out = html_finish(h);
 	ok = mmg_write_atomic(path, out->str, out->len, err);
 	plots_free(p);
 	layout_free(&l);

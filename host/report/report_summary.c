@@ -46,10 +46,10 @@ static void head(GString *out, const struct rep *r)
 		para(out, 0, "The run was not completed: this is partial.");
 	g_string_append_c(out, '\n');
 	for (size_t k = 0; k < r->nr_kernels; k++) {
-		json_t *o = json_array_get(r->kernels, k);
+		const struct rep_kernel *o = &r->kernels[k];
 
-		paraf(out, 2, "[%zu] %s, %s, %s%s%s", k + 1, rep_label(r, k), obj_str(o, "release"),
-		      obj_str(o, "arch"), *obj_str(o, "role") ? ", " : "", obj_str(o, "role"));
+		paraf(out, 2, "[%zu] %s, %s, %s%s%s", k + 1, rep_label(r, k), o->release, o->arch,
+		      *o->role ? ", " : "", o->role);
 	}
 	paraf(out, 2, "QEMU %s, %s", obj_str(host, "qemu"), obj_str(host, "accel"));
 	g_free(verdict);
@@ -141,16 +141,14 @@ static void failures(GString *out, const struct rep *r)
 		struct rep_row *row = r->rows->pdata[i];
 
 		for (size_t k = 0; k < r->nr_kernels; k++) {
-			const char *word = rep_cell_word(&row->cells[k]);
-
-			if (strcmp(word, "fail") && strcmp(word, "broken"))
+			if (!result_bad(rep_cell_result(&row->cells[k])))
 				continue;
 			if (!n++)
 				g_string_append(out, "\nWhat went wrong\n");
 			if (n > FAILURES_MAX)
 				continue;
 			paraf(out, 2, "%s on [%zu], %s:", row->name, k + 1, row->machine);
-			para(out, 6, obj_str(rep_cell_case(&row->cells[k]), "reason"));
+			para(out, 6, rep_cell_case(&row->cells[k])->reason);
 		}
 	}
 	if (n > FAILURES_MAX)
@@ -159,19 +157,19 @@ static void failures(GString *out, const struct rep *r)
 
 static void splats(GString *out, const struct rep *r)
 {
-	json_t *b, *s;
-	size_t i, j;
 	int n = 0;
 
-	json_array_foreach(r->boots, i, b) {
-		json_array_foreach(json_object_get(b, "splats"), j, s) {
+	for (guint i = 0; i < r->boots->len; i++) {
+		const struct rep_boot *b = r->boots->pdata[i];
+		const struct rep_splat *s;
+
+		for (guint j = 0; (s = rep_splat(b, j)); j++) {
 			if (n++ >= FAILURES_MAX)
 				continue;
 			if (n == 1)
 				g_string_append(out, "\nSplats\n");
-			paraf(out, 2, "%s on [%lld], %s%s%s", obj_str(s, "title"),
-			      (long long)obj_int(b, "kernel") + 1, obj_str(b, "machine"),
-			      *obj_str(s, "allowed") ? ", allowed by " : "", obj_str(s, "allowed"));
+			paraf(out, 2, "%s on [%zu], %s%s%s", s->title, b->kernel + 1, b->machine,
+			      *s->allowed ? ", allowed by " : "", s->allowed);
 		}
 	}
 	if (n > FAILURES_MAX)
@@ -182,9 +180,9 @@ static void splats(GString *out, const struct rep *r)
 static bool draw(GString *out, const struct rep *r, const struct rep_row *row, size_t k,
 		 GError **err)
 {
-	const json_t *c = rep_cell_case(&row->cells[k]);
+	const struct rep_case *c = rep_cell_case(&row->cells[k]);
 	char *path = g_strdup_printf("%s.order.tsv", row->name), *fault = NULL, *plot, **lines;
-	struct tsv *t = tsv_read(r, json_array_get(r->boots, obj_int(c, "boot")), path);
+	struct tsv *t = tsv_read(r, c->boot, path);
 	struct order *o = t ? order_read(t, &fault) : NULL;
 
 	g_free(path);
@@ -197,7 +195,7 @@ static bool draw(GString *out, const struct rep *r, const struct rep_row *row, s
 		char *sentence = order_sentence(o);
 
 		g_string_append_c(out, '\n');
-		paraf(out, 0, "%s on [%zu], %s:", row->name, k + 1, obj_str(c, "result"));
+		paraf(out, 0, "%s on [%zu], %s:", row->name, k + 1, result_name(c->result));
 		para(out, 0, sentence);
 		lines = g_strsplit(plot, "\n", -1);
 		for (char **l = lines; *l; l++) {
@@ -217,7 +215,7 @@ static bool draw(GString *out, const struct rep *r, const struct rep_row *row, s
 /* One picture of a failure and one of the same case where it passes; else one of any */
 static bool plots(GString *out, const struct rep *r, GError **err)
 {
-	static const char *const wanted[] = { "fail", "pass" };
+	static const enum result wanted[] = { RESULT_FAIL, RESULT_PASS };
 	const struct rep_row *drawn = NULL;
 	GError *why = NULL;
 
@@ -230,7 +228,7 @@ static bool plots(GString *out, const struct rep *r, GError **err)
 			if (drawn && row != drawn)
 				continue;
 			for (size_t k = 0; k < r->nr_kernels && !done; k++)
-				done = !strcmp(rep_cell_word(&row->cells[k]), wanted[w]) &&
+				done = rep_cell_result(&row->cells[k]) == wanted[w] &&
 				       draw(out, r, row, k, &why);
 			if (done)
 				drawn = row;

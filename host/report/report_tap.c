@@ -51,15 +51,15 @@ static void open_level(GString *out, int depth, const char *name, guint plan)
 	g_string_append_printf(out, "1..%u\n", plan);
 }
 
-static void result(GString *out, int depth, guint n, const char *name, const char *word,
+static void result(GString *out, int depth, guint n, const char *name, enum result outcome,
 		   const char *reason)
 {
 	char *why = plain(reason, REASON_BYTES);
-	bool bad = !strcmp(word, "fail") || !strcmp(word, "broken");
+	bool bad = result_bad(outcome);
 
 	indent(out, depth);
 	g_string_append_printf(out, "%s %u %s", bad ? "not ok" : "ok", n, name);
-	if (!strcmp(word, "skip") || !strcmp(word, "broken"))
+	if (outcome == RESULT_SKIP || outcome == RESULT_BROKEN)
 		g_string_append_printf(out, " # %s %s", bad ? "ERROR" : "SKIP", why);
 	g_string_append_c(out, '\n');
 	g_free(why);
@@ -88,14 +88,16 @@ static void diag(GString *out, int depth, const char *what, const char *s)
 	g_free(text);
 }
 
-static const char *case_lines(GString *out, int depth, guint n, const struct rep *r, const json_t *c)
+static enum result case_lines(GString *out, int depth, guint n, const struct rep *r,
+			      const struct rep_case *c)
 {
 	char *name = name_of(rep_case_name(c)), *why;
-	const char *word, *key;
+	enum result shown;
+	const char *key;
 	json_t *v;
 	size_t i;
 
-	json_object_foreach(json_object_get(c, "metrics"), key, v) {
+	json_object_foreach(c->metrics, key, v) {
 		char *text;
 
 		if (!json_is_number(v))
@@ -104,72 +106,70 @@ static const char *case_lines(GString *out, int depth, guint n, const struct rep
 		diag(out, depth, "metric", text);
 		g_free(text);
 	}
-	json_array_foreach(json_object_get(c, "diag"), i, v)
+	json_array_foreach(c->diag, i, v)
 		if (i < DIAG_LINES && json_is_string(v))
 			diag(out, depth, "diag", json_string_value(v));
-	diag(out, depth, "reason", obj_str(c, "reason"));
-	if (*obj_str(c, "allowed"))
-		diag(out, depth, "known issue", obj_str(c, "allowed"));
-	word = rep_shown(r, c, &why);
+	diag(out, depth, "reason", c->reason);
+	if (*c->allowed)
+		diag(out, depth, "known issue", c->allowed);
+	shown = rep_shown(r, c, &why);
 	/* in a gate or a hunt it is a skip like all that is judged elsewhere */
-	if (!strcmp(word, "skip") && strcmp(obj_str(c, "result"), "skip") && !r->compared)
+	if (shown == RESULT_SKIP && c->result != RESULT_SKIP && !r->compared)
 		todo(out, depth, n, name, why);
 	else
-		result(out, depth, n, name, word, why);
+		result(out, depth, n, name, shown, why);
 	g_free(why);
 	g_free(name);
-	return word;
+	return shown;
 }
 
-/* Worst of the two words */
-static const char *worse(const char *a, const char *b)
+/* The worse of two results: what a level says is that of its worst line */
+static enum result worse(enum result a, enum result b)
 {
-	static const char *const order[] = { "fail", "broken", "pass", "skip" };
+	static const enum result order[] = { RESULT_FAIL, RESULT_BROKEN, RESULT_PASS, RESULT_SKIP };
 
 	for (gsize i = 0; i < G_N_ELEMENTS(order); i++)
-		if (!strcmp(a, order[i]) || !strcmp(b, order[i]))
+		if (a == order[i] || b == order[i])
 			return order[i];
-	return "broken";
+	return RESULT_BROKEN;
 }
 
-static void level_result(GString *out, int depth, guint n, const char *name, const char *word)
+static void level_result(GString *out, int depth, guint n, const char *name, enum result worst)
 {
-	result(out, depth, n, name, word, !strcmp(word, "skip") ? "all were skipped or are known issues" :
+	result(out, depth, n, name, worst, worst == RESULT_SKIP ? "all were skipped or are known issues" :
 	       "see above");
 }
 
-static const char *test_level(GString *out, int depth, guint n, const struct rep *r,
+static enum result test_level(GString *out, int depth, guint n, const struct rep *r,
 			      const char *test, GPtrArray *cases)
 {
-	const char *word = "skip";
+	enum result worst = RESULT_SKIP;
 	char *name = name_of(test);
 
 	open_level(out, depth + 1, name, cases->len);
 	for (guint i = 0; i < cases->len; i++)
-		word = worse(word, case_lines(out, depth + 1, i + 1, r, cases->pdata[i]));
-	level_result(out, depth, n, name, word);
+		worst = worse(worst, case_lines(out, depth + 1, i + 1, r, cases->pdata[i]));
+	level_result(out, depth, n, name, worst);
 	g_free(name);
-	return word;
+	return worst;
 }
 
-static const char *boot_line(GString *out, int depth, guint n, const struct rep *r,
-			     const json_t *boot)
+static enum result boot_line(GString *out, int depth, guint n, const struct rep *r,
+			     const struct rep_boot *boot)
 {
 	char *reason;
-	const char *word = rep_boot_shown(r, boot, &reason);
-	json_t *s;
-	size_t i;
+	enum result shown = rep_boot_shown(r, boot, &reason);
+	const struct rep_splat *s;
 
-	json_array_foreach(json_object_get(boot, "splats"), i, s) {
-		diag(out, depth, *obj_str(s, "allowed") ? "allowed splat" : "splat",
-		     obj_str(s, "title"));
-		diag(out, depth, "fingerprint", obj_str(s, "fingerprint"));
-		diag(out, depth, "during", obj_str(s, "test"));
+	for (guint i = 0; (s = rep_splat(boot, i)); i++) {
+		diag(out, depth, *s->allowed ? "allowed splat" : "splat", s->title);
+		diag(out, depth, "fingerprint", s->fingerprint);
+		diag(out, depth, "during", s->test);
 	}
 	diag(out, depth, "reason", reason);
-	result(out, depth, n, "boot", word, reason);
+	result(out, depth, n, "boot", shown, reason);
 	g_free(reason);
-	return word;
+	return shown;
 }
 
 /* Cases of a boot by test, in the order in which the tests first came */
@@ -195,41 +195,41 @@ static GPtrArray *tests_of(const struct rep_group *g, GPtrArray *names)
 	return lists;
 }
 
-static const char *machine_level(GString *out, int depth, guint n, const struct rep *r,
+static enum result machine_level(GString *out, int depth, guint n, const struct rep *r,
 				 const struct rep_group *g)
 {
 	GPtrArray *names = g_ptr_array_new_with_free_func(g_free), *lists = tests_of(g, names);
 	char *name = name_of(g->name);
-	const char *word = "skip";
+	enum result worst = RESULT_SKIP;
 	guint at = 0;
 
 	open_level(out, depth + 1, name, lists->len + (g->boot ? 1 : 0));
 	if (g->boot) {
-		const char *boot = boot_line(out, depth + 1, ++at, r, g->boot);
+		enum result boot = boot_line(out, depth + 1, ++at, r, g->boot);
 
-		if (strcmp(boot, "pass") || !lists->len)
-			word = worse(word, boot);
+		if (boot != RESULT_PASS || !lists->len)
+			worst = worse(worst, boot);
 	}
 	for (guint i = 0; i < lists->len; i++)
-		word = worse(word, test_level(out, depth + 1, ++at, r, names->pdata[i],
-					      lists->pdata[i]));
-	level_result(out, depth, n, name, word);
+		worst = worse(worst, test_level(out, depth + 1, ++at, r, names->pdata[i],
+						lists->pdata[i]));
+	level_result(out, depth, n, name, worst);
 	g_ptr_array_unref(lists);
 	g_ptr_array_unref(names);
 	g_free(name);
-	return word;
+	return worst;
 }
 
 static void kernel_level(GString *out, guint n, const struct rep *r, size_t k)
 {
 	char *name = name_of(rep_label(r, k));
-	const char *word = "skip";
+	enum result worst = RESULT_SKIP;
 	guint plan = 0, at = 0;
 
 	for (guint i = 0; i < r->groups->len; i++)
 		plan += ((struct rep_group *)r->groups->pdata[i])->kernel == k;
 	if (!plan) {
-		result(out, 0, n, name, "broken", "nothing ran on it");
+		result(out, 0, n, name, RESULT_BROKEN, "nothing ran on it");
 		g_free(name);
 		return;
 	}
@@ -238,9 +238,9 @@ static void kernel_level(GString *out, guint n, const struct rep *r, size_t k)
 		struct rep_group *g = r->groups->pdata[i];
 
 		if (g->kernel == k)
-			word = worse(word, machine_level(out, 1, ++at, r, g));
+			worst = worse(worst, machine_level(out, 1, ++at, r, g));
 	}
-	level_result(out, 0, n, name, word);
+	level_result(out, 0, n, name, worst);
 	g_free(name);
 }
 
@@ -272,7 +272,7 @@ bool report_tap(json_t *run, const char *dir, GError **err)
 		char *name = name_of(v->name);
 
 		diag(out, 0, "reason", v->reason);
-		result(out, 0, r->nr_kernels + i + 1, name, v->word, v->reason);
+		result(out, 0, r->nr_kernels + i + 1, name, v->result, v->reason);
 		g_free(name);
 	}
 	ok = rep_write(r, "results.tap", out, err);

@@ -37,10 +37,14 @@ static void paint(struct text *t, enum paint p)
 		g_string_append(t->out, codes[p]);
 }
 
-static enum paint paint_of(const char *word)
+static enum paint paint_of(enum result result)
 {
-	return !strcmp(word, "fail") ? RED : !strcmp(word, "broken") ? MAGENTA :
-	       !strcmp(word, "pass") ? GREEN : !strcmp(word, "skip") ? YELLOW : DIM;
+	static const enum paint colours[] = {
+		[RESULT_NONE] = DIM, [RESULT_PASS] = GREEN, [RESULT_FAIL] = RED,
+		[RESULT_BROKEN] = MAGENTA, [RESULT_SKIP] = YELLOW,
+	};
+
+	return colours[result];
 }
 
 static void heading(struct text *t, const char *s)
@@ -87,9 +91,9 @@ static void head(struct text *t)
 }
 
 /* Said once for neighbours that mean the same */
-static void meaning(struct text *t, json_t *c)
+static void meaning(struct text *t, const struct rep_case *c)
 {
-	const char *means = rep_meaning(t->r, c);
+	const char *means = rep_meaning(c);
 
 	if (means && means != t->said)
 		paraf(t, 6, "means: %s", means);
@@ -99,15 +103,14 @@ static void meaning(struct text *t, json_t *c)
 static void failure(struct text *t, const struct rep_row *row, size_t k)
 {
 	const struct rep_cell *cell = &row->cells[k];
-	const char *word = rep_cell_word(cell);
-	json_t *c = rep_cell_case(cell);
+	const struct rep_case *c = rep_cell_case(cell);
 	char *name = mmg_clean(row->name, -1, 200), *text = rep_cell_text(cell);
 	char *place = g_strdup_printf("on %s, machine %s", rep_label(t->r, k),
 				      *row->machine ? row->machine : "host");
 	char *where = mmg_clean(place, -1, 120);
 
 	g_string_append(t->out, "  ");
-	paint(t, paint_of(word));
+	paint(t, paint_of(c->result));
 	g_string_append(t->out, text);
 	paint(t, PLAIN);
 	g_string_append_c(t->out, ' ');
@@ -117,18 +120,18 @@ static void failure(struct text *t, const struct rep_row *row, size_t k)
 	if (4 + text_width(text) + text_width(name) + text_width(where) > t->width)
 		g_string_append(t->out, "\n     ");
 	g_string_append_printf(t->out, " %s\n", where);
-	if (*obj_str(c, "reason"))
-		para(t, 6, obj_str(c, "reason"));
+	if (*c->reason)
+		para(t, 6, c->reason);
 	meaning(t, c);
-	if (*obj_str(c, "allowed"))
-		paraf(t, 6, "known issue: %s", obj_str(c, "allowed"));
+	if (*c->allowed)
+		paraf(t, 6, "known issue: %s", c->allowed);
 	g_free(where);
 	g_free(place);
 	g_free(name);
 	g_free(text);
 }
 
-static void failures(struct text *t, const char *word, const char *title)
+static void failures(struct text *t, enum result result, const char *title)
 {
 	int n = 0;
 
@@ -136,7 +139,7 @@ static void failures(struct text *t, const char *word, const char *title)
 		struct rep_row *row = t->r->rows->pdata[i];
 
 		for (size_t k = 0; k < t->r->nr_kernels; k++) {
-			if (strcmp(rep_cell_word(&row->cells[k]), word))
+			if (rep_cell_result(&row->cells[k]) != result)
 				continue;
 			if (!n++)
 				heading(t, title);
@@ -150,22 +153,18 @@ static void failures(struct text *t, const char *word, const char *title)
 
 static void dead_boots(struct text *t)
 {
-	json_t *b;
-	size_t i;
 	int n = 0;
 
-	json_array_foreach(t->r->boots, i, b) {
-		const char *state = obj_str(b, "state");
+	for (guint i = 0; i < t->r->boots->len; i++) {
+		const struct rep_boot *b = t->r->boots->pdata[i];
 
-		if (!strcmp(state, "stopped") ||
-		    (!strcmp(state, "goodbye") && obj_bool(b, "complete")))
+		if (b->state == STATE_STOPPED || (b->state == STATE_GOODBYE && b->complete))
 			continue;
 		if (!n++)
 			heading(t, "Boots that did not end well");
 		if (n <= FAILURES_MAX)
-			paraf(t, 2, "%s on %s, machine %s: %s (console: %s/%s/console.log)", state,
-			      rep_label(t->r, obj_int(b, "kernel")), obj_str(b, "machine"),
-			      obj_str(b, "reason"), t->r->dir, obj_str(b, "dir"));
+			paraf(t, 2, "%s on %s, machine %s: %s (console: %s/%s/console.log)", b->word,
+			      rep_label(t->r, b->kernel), b->machine, b->reason, t->r->dir, b->dir);
 	}
 	if (n > FAILURES_MAX)
 		paraf(t, 2, "and %d more", n - FAILURES_MAX);
@@ -177,7 +176,7 @@ struct line {
 	char *machine;
 	struct rep_row *row;	/* or NULL */
 	char **texts;
-	const char **words;
+	enum result *results;
 };
 
 static void line_free(void *data)
@@ -187,7 +186,7 @@ static void line_free(void *data)
 	g_free(l->name);
 	g_free(l->machine);
 	g_strfreev(l->texts);
-	g_free(l->words);
+	g_free(l->results);
 	g_free(l);
 }
 
@@ -198,7 +197,7 @@ static struct line *line_new(struct text *t, const struct rep_row *row, char *na
 	l->name = name;
 	l->machine = mmg_clean(*row->machine ? row->machine : "host", -1, 40);
 	l->texts = g_new0(char *, t->r->nr_kernels + 1);
-	l->words = g_new0(const char *, t->r->nr_kernels + 1);
+	l->results = g_new0(enum result, t->r->nr_kernels + 1);
 	return l;
 }
 
@@ -208,7 +207,7 @@ static struct line *line_of_row(struct text *t, const struct rep_row *row)
 
 	for (size_t k = 0; k < t->r->nr_kernels; k++) {
 		l->texts[k] = rep_cell_text(&row->cells[k]);
-		l->words[k] = rep_cell_word(&row->cells[k]);
+		l->results[k] = rep_cell_result(&row->cells[k]);
 	}
 	return l;
 }
@@ -219,10 +218,9 @@ static bool same_and_well(struct text *t, const struct rep_row *row, const struc
 	if (strcmp(row->test, first->test) || strcmp(row->machine, first->machine))
 		return false;
 	for (size_t k = 0; k < t->r->nr_kernels; k++) {
-		const char *word = rep_cell_word(&row->cells[k]);
+		enum result result = rep_cell_result(&row->cells[k]);
 
-		if (!strcmp(word, "fail") || !strcmp(word, "broken") ||
-		    strcmp(word, rep_cell_word(&first->cells[k])))
+		if (result_bad(result) || result != rep_cell_result(&first->cells[k]))
 			return false;
 	}
 	return true;
@@ -245,9 +243,10 @@ static struct line *line_of_test(struct text *t, guint from, guint to)
 				sum.auc_min = c->auc_min;
 			sum.has_auc |= c->has_auc;
 		}
-		l->words[k] = rep_cell_word(&first->cells[k]);
-		l->texts[k] = sum.has_auc ? g_strdup_printf("%s >=%.2f", l->words[k], sum.auc_min) :
-					    g_strdup(strcmp(l->words[k], "none") ? l->words[k] : "-");
+		l->results[k] = rep_cell_result(&first->cells[k]);
+		l->texts[k] = sum.has_auc ?
+			      g_strdup_printf("%s >=%.2f", result_name(l->results[k]), sum.auc_min) :
+			      g_strdup(l->results[k] == RESULT_NONE ? "-" : result_name(l->results[k]));
 	}
 	return l;
 }
@@ -294,7 +293,7 @@ static void table_part(struct text *t, GPtrArray *lines, size_t from, size_t to,
 		text_pad(t->out, l->name, wn);
 		text_pad(t->out, l->machine, wm);
 		for (size_t k = from; k < to; k++) {
-			paint(t, paint_of(l->words[k]));
+			paint(t, paint_of(l->results[k]));
 			text_pad(t->out, l->texts[k], k + 1 < to ? wk[k] : 0);
 			paint(t, PLAIN);
 		}
@@ -355,14 +354,13 @@ static void skips(struct text *t)
 {
 	GHashTable *index = g_hash_table_new(g_str_hash, g_str_equal);
 	GPtrArray *reasons = g_ptr_array_new_with_free_func(g_free);
-	json_t *c;
-	size_t i;
 
-	json_array_foreach(t->r->cases, i, c) {
-		const char *why = obj_str(c, "reason");
+	for (guint i = 0; i < t->r->cases->len; i++) {
+		const struct rep_case *c = t->r->cases->pdata[i];
+		const char *why = c->reason;
 		struct reason *re;
 
-		if (strcmp(obj_str(c, "result"), "skip"))
+		if (c->result != RESULT_SKIP)
 			continue;
 		if (!*why)
 			why = "no reason given";
@@ -370,12 +368,12 @@ static void skips(struct text *t)
 		if (!re) {
 			re = g_new0(struct reason, 1);
 			re->text = why;
-			re->example = obj_str(c, "name");
+			re->example = c->name;
 			g_hash_table_insert(index, (char *)why, re);
 			g_ptr_array_add(reasons, re);
 		}
 		re->n++;
-		re->many |= strcmp(re->example, obj_str(c, "name")) != 0;
+		re->many |= strcmp(re->example, c->name) != 0;
 	}
 	g_ptr_array_sort(reasons, by_count);
 	if (reasons->len) {
@@ -396,28 +394,26 @@ static void skips(struct text *t)
 
 static void splats(struct text *t)
 {
-	json_t *b, *s;
-	size_t i, j;
 	int n = 0;
 
-	json_array_foreach(t->r->boots, i, b) {
-		json_array_foreach(json_object_get(b, "splats"), j, s) {
-			const char *test = obj_str(s, "test"), *allowed = obj_str(s, "allowed");
+	for (guint i = 0; i < t->r->boots->len; i++) {
+		const struct rep_boot *b = t->r->boots->pdata[i];
+		const struct rep_splat *s;
 
+		for (guint j = 0; (s = rep_splat(b, j)); j++) {
 			if (!n++)
 				heading(t, "Splats");
 			if (n > FAILURES_MAX)
 				continue;
 			g_string_append(t->out, "  ");
-			paint(t, *allowed ? YELLOW : RED);
-			g_string_append(t->out, *allowed ? "allowed " : "SPLAT ");
+			paint(t, *s->allowed ? YELLOW : RED);
+			g_string_append(t->out, *s->allowed ? "allowed " : "SPLAT ");
 			paint(t, PLAIN);
-			paraf(t, 0, "%s", obj_str(s, "title"));
+			paraf(t, 0, "%s", s->title);
 			paraf(t, 6, "%s%s on %s, machine %s, %lld time(s), fingerprint %s%s%s",
-			      *test ? "during " : "outside any test", test,
-			      rep_label(t->r, obj_int(b, "kernel")), obj_str(b, "machine"),
-			      (long long)obj_int(s, "count"), obj_str(s, "fingerprint"),
-			      *allowed ? ", known issue " : "", allowed);
+			      *s->test ? "during " : "outside any test", s->test,
+			      rep_label(t->r, b->kernel), b->machine, (long long)s->count,
+			      s->fingerprint, *s->allowed ? ", known issue " : "", s->allowed);
 		}
 	}
 	if (n > FAILURES_MAX)
@@ -511,8 +507,8 @@ bool report_text(json_t *run, const char *dir, FILE *to, bool colour, GError **e
 		g_string_append_printf(t.out, "::stop-commands::%s\n", token);
 	}
 	head(&t);
-	failures(&t, "fail", "Failures");
-	failures(&t, "broken", "Broken experiments");
+	failures(&t, RESULT_FAIL, "Failures");
+	failures(&t, RESULT_BROKEN, "Broken experiments");
 	dead_boots(&t);
 	table(&t);
 	skips(&t);

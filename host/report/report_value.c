@@ -41,102 +41,94 @@ static bool all_objects(const json_t *list)
 	return json_array_size(list) > 0;
 }
 
-static void label(GString *out, const char *key)
-{
-	char *s = g_strdelimit(g_strdup(key), "_", ' ');
-
-	html_text(out, "%s", s);
-	g_free(s);
-}
-
-static void scalar(GString *out, const json_t *v)
+static void scalar(struct html *h, const json_t *v)
 {
 	if (json_is_string(v)) {
 		const char *class = html_class(json_string_value(v));
 
 		if (class)
-			html_element(out, "span", class, json_string_value(v));
+			html_element(h, "span", class, json_string_value(v));
 		else
-			html_text(out, "%s", json_string_value(v));
+			html_text(h, "%s", json_string_value(v));
 	} else if (json_is_integer(v)) {
-		html_text(out, "%lld", (long long)json_integer_value(v));
+		html_text(h, "%lld", (long long)json_integer_value(v));
 	} else if (json_is_real(v)) {
-		html_text(out, "%.4g", json_real_value(v));
+		html_text(h, "%.4g", json_real_value(v));
 	} else if (json_is_boolean(v)) {
-		html_text(out, "%s", json_is_true(v) ? "yes" : "no");
+		html_text(h, "%s", json_is_true(v) ? "yes" : "no");
 	} else {
-		g_string_append(out, "&#8211;");
+		html_text(h, "\xe2\x80\x93");
 	}
 }
 
-static void table(GString *out, const json_t *list, int depth)
+static void table(struct html *h, const json_t *list, int depth)
 {
-	GPtrArray *cols = columns_of(list);
+	g_autoptr(GPtrArray) cols = columns_of(list), heads = g_ptr_array_new_with_free_func(g_free);
 	json_t *o;
 	size_t i;
 
-	g_string_append(out, "<div class=\"scroll\"><table><thead><tr>");
-	for (guint c = 0; c < cols->len; c++) {
-		g_string_append(out, "<th scope=\"col\">");
-		label(out, cols->pdata[c]);
-		g_string_append(out, "</th>");
-	}
-	g_string_append(out, "</tr></thead><tbody>\n");
+	for (guint c = 0; c < cols->len; c++)
+		g_ptr_array_add(heads, g_strdelimit(g_strdup(cols->pdata[c]), "_", ' '));
+	g_ptr_array_add(heads, NULL);
+	html_table(h, NULL, (const char *const *)heads->pdata);
 	json_array_foreach((json_t *)list, i, o) {
-		g_string_append(out, "<tr>");
+		html_open(h, "tr", NULL);
 		for (guint c = 0; c < cols->len; c++) {
 			const json_t *v = json_object_get(o, cols->pdata[c]);
-			bool number = json_is_number(v);
 
-			g_string_append(out, number ? "<td class=\"num\">" : "<td>");
+			html_open(h, "td", json_is_number(v) ? "num" : NULL);
 			if (v)
-				html_value(out, v, depth + 1);
-			g_string_append(out, "</td>");
+				html_value(h, v, depth + 1);
+			html_close(h);
 		}
-		g_string_append(out, "</tr>\n");
+		html_close(h);
 	}
-	g_string_append(out, "</tbody></table></div>\n");
-	g_ptr_array_unref(cols);
+	html_table_end(h);
 }
 
-static void list(GString *out, const json_t *v, int depth)
+static void list(struct html *h, const json_t *v, int depth)
 {
 	json_t *o;
 	size_t i;
 
 	json_array_foreach((json_t *)v, i, o) {
-		if (i)
-			g_string_append(out, json_is_object(o) || json_is_array(o) ? "<br>" : ", ");
-		html_value(out, o, depth + 1);
+		if (i && (json_is_object(o) || json_is_array(o))) {
+			html_open(h, "br", NULL);
+			html_close(h);
+		} else if (i) {
+			html_text(h, ", ");
+		}
+		html_value(h, o, depth + 1);
 	}
 }
 
-static void object(GString *out, const json_t *v, int depth)
+static void object(struct html *h, const json_t *v, int depth)
 {
 	const char *key;
 	json_t *o;
 
-	g_string_append(out, "<dl>");
+	html_open(h, "dl", NULL);
 	json_object_foreach((json_t *)v, key, o) {
-		g_string_append(out, "<dt>");
-		label(out, key);
-		g_string_append(out, "</dt><dd>");
-		html_value(out, o, depth + 1);
-		g_string_append(out, "</dd>\n");
+		g_autofree char *name = g_strdelimit(g_strdup(key), "_", ' ');
+
+		html_element(h, "dt", NULL, name);
+		html_open(h, "dd", NULL);
+		html_value(h, o, depth + 1);
+		html_close(h);
 	}
-	g_string_append(out, "</dl>");
+	html_close(h);
 }
 
-void html_value(GString *out, const json_t *v, int depth)
+void html_value(struct html *h, const json_t *v, int depth)
 {
 	if (depth > DEPTH_MAX)
-		g_string_append(out, "&#8230;");
+		html_text(h, "\xe2\x80\xa6");
 	else if (json_is_object(v))
-		object(out, v, depth);
+		object(h, v, depth);
 	else if (json_is_array(v) && all_objects(v))
-		table(out, v, depth);
+		table(h, v, depth);
 	else if (json_is_array(v))
-		list(out, v, depth);
+		list(h, v, depth);
 	else
-		scalar(out, v);
+		scalar(h, v);
 }

@@ -6,6 +6,7 @@
  * One SQLite file in the cache, in WAL mode: several runs can write at once,
  * each in one transaction.  A kernel is told by the SHA-256 of its image.
  */
+#include "run/rep.h"
 #include "run/run.h"
 
 #include <sqlite3.h>
@@ -154,11 +155,9 @@ struct sqlite3 *history_open(bool reads, GError **err)
 }
 
 /* The identity of a kernel: its image, else what it calls itself */
-static const char *kernel_key(const json_t *k)
+static const char *kernel_key(const struct rep_kernel *k)
 {
-	const char *sha = obj_str(k, "image_sha256");
-
-	return *sha ? sha : obj_str(k, "release");
+	return *k->sha256 ? k->sha256 : k->release;
 }
 
 static void bind(sqlite3_stmt *s, int i, const char *text)
@@ -195,30 +194,26 @@ static bool insert_results(sqlite3 *db, const struct rep *r, sqlite3_int64 run)
 	sqlite3_stmt *s = NULL;
 	bool ok = sqlite3_prepare_v2(db,
 		"INSERT INTO result VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", -1, &s, NULL) == SQLITE_OK;
-	json_t *c;
-	size_t i;
 
-	json_array_foreach(r->cases, i, c) {
-		json_t *k = json_array_get(r->kernels, obj_int(c, "kernel"));
-		json_t *auc = json_object_get(json_object_get(c, "metrics"), "auc");
+	for (guint i = 0; ok && i < r->cases->len; i++) {
+		const struct rep_case *c = r->cases->pdata[i];
+		const struct rep_kernel *k = &r->kernels[c->kernel];
 
-		if (!ok)
-			break;
 		sqlite3_bind_int64(s, 1, run);
-		bind(s, 2, obj_str(c, "name"));
-		bind(s, 3, obj_str(c, "machine"));
+		bind(s, 2, c->name);
+		bind(s, 3, c->machine);
 		bind(s, 4, kernel_key(k));
-		bind(s, 5, rep_label(r, obj_int(c, "kernel")));
-		bind(s, 6, obj_str(k, "arch"));
-		sqlite3_bind_int64(s, 7, obj_int(c, "repeat"));
-		bind(s, 8, obj_str(c, "result"));
-		sqlite3_bind_double(s, 9, obj_num(c, "duration_s"));
-		if (json_is_number(auc))
-			sqlite3_bind_double(s, 10, json_number_value(auc));
+		bind(s, 5, rep_label(r, c->kernel));
+		bind(s, 6, k->arch);
+		sqlite3_bind_int64(s, 7, c->repeat);
+		bind(s, 8, result_name(c->result));
+		sqlite3_bind_double(s, 9, c->duration_s);
+		if (c->has_auc)
+			sqlite3_bind_double(s, 10, c->auc);
 		else
 			sqlite3_bind_null(s, 10);
-		bind(s, 11, obj_str(c, "reason"));
-		bind(s, 12, obj_str(c, "allowed"));
+		bind(s, 11, c->reason);
+		bind(s, 12, c->allowed);
 		ok = sqlite3_step(s) == SQLITE_DONE;
 		sqlite3_reset(s);
 	}
@@ -232,23 +227,22 @@ static bool insert_figures(sqlite3 *db, const struct rep *r, sqlite3_int64 run)
 	sqlite3_stmt *s = NULL;
 	bool ok = sqlite3_prepare_v2(db, "INSERT INTO figure VALUES (?,?,?,?,?,?,?,?)", -1, &s, NULL) == SQLITE_OK;
 	const char *metric;
-	json_t *c, *v;
-	size_t i;
+	json_t *v;
 
-	json_array_foreach(r->cases, i, c) {
-		json_t *k = json_array_get(r->kernels, obj_int(c, "kernel"));
+	for (guint i = 0; i < r->cases->len; i++) {
+		const struct rep_case *c = r->cases->pdata[i];
 
-		if (!g_str_has_prefix(obj_str(c, "name"), "bench/"))
+		if (!g_str_has_prefix(c->name, "bench/"))
 			continue;
-		json_object_foreach(json_object_get(c, "metrics"), metric, v) {
+		json_object_foreach(c->metrics, metric, v) {
 			if (!ok || !json_is_number(v))
 				continue;
 			sqlite3_bind_int64(s, 1, run);
-			bind(s, 2, obj_str(c, "name"));
-			bind(s, 3, obj_str(c, "machine"));
-			bind(s, 4, kernel_key(k));
-			bind(s, 5, rep_label(r, obj_int(c, "kernel")));
-			sqlite3_bind_int64(s, 6, obj_int(c, "repeat"));
+			bind(s, 2, c->name);
+			bind(s, 3, c->machine);
+			bind(s, 4, kernel_key(&r->kernels[c->kernel]));
+			bind(s, 5, rep_label(r, c->kernel));
+			sqlite3_bind_int64(s, 6, c->repeat);
 			bind(s, 7, metric);
 			sqlite3_bind_double(s, 8, json_number_value(v));
 			ok = sqlite3_step(s) == SQLITE_DONE;

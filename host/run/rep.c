@@ -4,7 +4,7 @@
  * each kernel.  All reports are made from this and from the files of the
  * results folder alone, so that they can be made again at any time.
  */
-#include "run/run.h"
+#include "run/rep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,14 +27,22 @@ const char *rep_reason(const json_t *run)
 
 const char *rep_label(const struct rep *r, size_t i)
 {
-	json_t *k = json_array_get(r->kernels, i);
-	const char *s = obj_str(k, "label");
+	const struct rep_kernel *k = &r->kernels[i];
 
-	if (!*s)
-		s = obj_str(k, "release");
-	if (!*s)
-		s = obj_str(k, "spec");
-	return *s ? s : "kernel";
+	return *k->label ? k->label : *k->release ? k->release : *k->spec ? k->spec : "kernel";
+}
+
+const struct rep_splat *rep_splat(const struct rep_boot *boot, guint i)
+{
+	return boot && i < boot->splats->len ? &g_array_index(boot->splats, struct rep_splat, i) : NULL;
+}
+
+static void boot_free(void *data)
+{
+	struct rep_boot *b = data;
+
+	g_array_unref(b->splats);
+	g_free(b);
 }
 
 static void row_free(void *data)
@@ -77,6 +85,9 @@ void rep_free(struct rep *r)
 	g_ptr_array_unref(r->rows);
 	g_ptr_array_unref(r->groups);
 	g_ptr_array_unref(r->verdicts);
+	g_ptr_array_unref(r->cases);
+	g_ptr_array_unref(r->boots);
+	g_free(r->kernels);
 	g_hash_table_unref(r->index);
 	g_free(r);
 }
@@ -90,102 +101,101 @@ static char *test_of(const char *name)
 	return slash ? g_strndup(name, slash - name) : g_strdup(name);
 }
 
-char *rep_test_name(const json_t *c)
+char *rep_test_name(const struct rep_case *c)
 {
-	return test_of(obj_str(c, "name"));
+	return test_of(c->name);
 }
 
-const char *rep_case_name(const json_t *c)
+const char *rep_case_name(const struct rep_case *c)
 {
-	const char *name = obj_str(c, "name"), *slash = strchr(name, '/');
+	const char *slash = strchr(c->name, '/');
 
 	slash = slash ? strchr(slash + 1, '/') : NULL;
-	return slash && slash[1] ? slash + 1 : name;
+	return slash && slash[1] ? slash + 1 : c->name;
 }
 
-const char *rep_boot_result(const json_t *boot, char **reason)
+enum result rep_boot_result(const struct rep_boot *boot, char **reason)
 {
-	const char *state = obj_str(boot, "state"), *why = obj_str(boot, "reason");
-	bool hello = obj_num(boot, "hello_s") > 0;
-	json_t *s;
-	size_t i;
+	const struct rep_splat *s;
 
-	json_array_foreach(json_object_get(boot, "splats"), i, s) {
-		if (*obj_str(s, "allowed"))
+	for (guint i = 0; (s = rep_splat(boot, i)); i++) {
+		if (*s->allowed)
 			continue;
-		*reason = g_strdup_printf("%s%s%s", obj_str(s, "title"),
-					  *obj_str(s, "test") ? ", during " : "",
-					  obj_str(s, "test"));
-		return "fail";
+		*reason = g_strdup_printf("%s%s%s", s->title, *s->test ? ", during " : "", s->test);
+		return RESULT_FAIL;
 	}
-	if (!strcmp(state, "goodbye") && obj_bool(boot, "complete")) {
+	if (boot->state == STATE_GOODBYE && boot->complete) {
 		*reason = g_strdup("came up, ran its plan and said goodbye");
-		return "pass";
+		return RESULT_PASS;
 	}
-	*reason = g_strdup_printf("%s: %s", *state ? state : "no state", why);
-	if (!strcmp(state, "stopped"))	/* on purpose, since enough was seen */
-		return "skip";
-	return hello && (!strcmp(state, "panic") || !strcmp(state, "hang")) ? "fail" : "broken";
+	*reason = g_strdup_printf("%s: %s", *boot->word ? boot->word : "no state", boot->reason);
+	if (boot->state == STATE_STOPPED)
+		return RESULT_SKIP;
+	return boot->hello_s > 0 && (boot->state == STATE_PANIC || boot->state == STATE_HANG) ?
+	       RESULT_FAIL : RESULT_BROKEN;
 }
 
 /* A result that counts only beside another one */
-static const char *compared(const char *word, char **reason)
+static enum result compared(enum result result, char **reason)
 {
-	char *why = *reason;
+	g_autofree char *why = NULL;
 
-	if (!strcmp(word, "pass") || !strcmp(word, "skip"))
-		return word;
-	*reason = g_strdup_printf("judged by comparison: %s: %s", word, why);
-	g_free(why);
-	return "skip";
+	if (!result_bad(result))
+		return result;
+	why = *reason;
+	*reason = g_strdup_printf("judged by comparison: %s: %s", result_name(result), why);
+	return RESULT_SKIP;
 }
 
-const char *rep_shown(const struct rep *r, const json_t *c, char **reason)
+enum result rep_shown(const struct rep *r, const struct rep_case *c, char **reason)
 {
-	const char *word = obj_str(c, "result"), *allowed = obj_str(c, "allowed");
-
-	if (*allowed && (!strcmp(word, "fail") || !strcmp(word, "broken"))) {
-		*reason = g_strdup_printf("known issue %s: %s: %s", allowed, word,
-					  obj_str(c, "reason"));
-		return "skip";
+	if (*c->allowed && result_bad(c->result)) {
+		*reason = g_strdup_printf("known issue %s: %s: %s", c->allowed, result_name(c->result), c->reason);
+		return RESULT_SKIP;
 	}
-	*reason = g_strdup(obj_str(c, "reason"));
-	return r->compared ? compared(word, reason) : word;
+	*reason = g_strdup(c->reason);
+	return r->compared ? compared(c->result, reason) : c->result;
 }
 
-const char *rep_boot_shown(const struct rep *r, const json_t *boot, char **reason)
+enum result rep_boot_shown(const struct rep *r, const struct rep_boot *boot, char **reason)
 {
-	const char *word = rep_boot_result(boot, reason);
+	enum result result = rep_boot_result(boot, reason);
 
-	return r->compared ? compared(word, reason) : word;
+	return r->compared ? compared(result, reason) : result;
 }
 
-static void add_verdict(struct rep *r, char *name, const char *word, char *reason)
+static void add_verdict(struct rep *r, char *name, enum result result, char *reason)
 {
 	struct rep_verdict *v = g_new0(struct rep_verdict, 1);
 
 	v->name = name;
-	v->word = word;
+	v->result = result;
 	v->reason = reason;
 	g_ptr_array_add(r->verdicts, v);
 }
 
-static const char *gate_word(const json_t *c)
+static enum result gate_result(const json_t *c)
 {
-	const char *change = obj_str(c, "change");
-	bool fixes = !strcmp(obj_str(c, "claim"), "fixes");
+	enum claim claim = obj_claim(c);
 
-	if (!strcmp(change, "fixed"))
-		return "pass";
-	if (!strcmp(change, "still passing"))	/* a claimed case should have failed on base */
-		return fixes ? "fail" : "pass";
-	if (!strcmp(change, "regressed"))
-		return "fail";
-	if (!strcmp(change, "still failing"))
-		return fixes ? "fail" : "skip";
-	if (!strcmp(change, "skipped") || !strcmp(change, "absent"))
-		return *obj_str(c, "claim") ? "broken" : "skip";
-	return "broken";
+	/* a word of a later version says nothing */
+	if (word_find(WORDS_CHANGE, obj_str(c, "change")) < 0)
+		return RESULT_BROKEN;
+	switch (obj_change(c)) {
+	case CHANGE_FIXED:
+		return RESULT_PASS;
+	case CHANGE_STILL_PASSING:		/* a claimed case should have failed on base */
+		return claim == CLAIM_FIXES ? RESULT_FAIL : RESULT_PASS;
+	case CHANGE_REGRESSED:
+		return RESULT_FAIL;
+	case CHANGE_STILL_FAILING:
+		return claim == CLAIM_FIXES ? RESULT_FAIL : RESULT_SKIP;
+	case CHANGE_SKIPPED:
+	case CHANGE_ABSENT:
+		return claim == CLAIM_NONE ? RESULT_SKIP : RESULT_BROKEN;
+	default:
+		return RESULT_BROKEN;
+	}
 }
 
 static void gate_verdicts(struct rep *r, const json_t *gate)
@@ -196,7 +206,7 @@ static void gate_verdicts(struct rep *r, const json_t *gate)
 	json_array_foreach(json_object_get(gate, "cases"), i, c)
 		add_verdict(r, g_strdup_printf("gate %s: %s on %s", obj_str(gate, "name"),
 					       obj_str(c, "name"), obj_str(c, "machine")),
-			    gate_word(c), g_strdup_printf("%s; base: %s; patched: %s",
+			    gate_result(c), g_strdup_printf("%s; base: %s; patched: %s",
 							  obj_str(c, "change"),
 							  obj_str(c, "base_reason"),
 							  obj_str(c, "patched_reason")));
@@ -204,9 +214,9 @@ static void gate_verdicts(struct rep *r, const json_t *gate)
 		if (!strcmp(obj_str(c, "change"), "worse"))
 			add_verdict(r, g_strdup_printf("gate %s: %s of %s", obj_str(gate, "name"),
 						       obj_str(c, "name"), obj_str(c, "case")),
-				    "fail", g_strdup_printf("%g on base, %g patched",
-							    obj_num(c, "base_median"),
-							    obj_num(c, "patched_median")));
+				    RESULT_FAIL, g_strdup_printf("%g on base, %g patched",
+								 obj_num(c, "base_median"),
+								 obj_num(c, "patched_median")));
 }
 
 static void mutant_verdicts(struct rep *r, const json_t *mutants)
@@ -215,12 +225,11 @@ static void mutant_verdicts(struct rep *r, const json_t *mutants)
 	size_t i;
 
 	json_array_foreach(json_object_get(mutants, "list"), i, m) {
-		const char *fate = obj_str(m, "fate");
+		enum result shown = word_shown(WORDS_FATE, obj_fate(m));
 
 		add_verdict(r, g_strdup_printf("mutant %s", obj_str(m, "name")),
-			    !strcmp(fate, "killed") ? "pass" : !strcmp(fate, "survived") ? "fail" :
-			    !strcmp(fate, "broken") ? "broken" : "skip",
-			    g_strdup_printf("%s: %s", fate, *obj_str(m, "reason") ?
+			    shown == RESULT_NONE ? RESULT_SKIP : shown,
+			    g_strdup_printf("%s: %s", obj_str(m, "fate"), *obj_str(m, "reason") ?
 					    obj_str(m, "reason") : obj_str(m, "survives")));
 	}
 }
@@ -233,7 +242,7 @@ static void all_verdicts(struct rep *r)
 
 	json_array_foreach(json_object_get(r->run, "requires"), i, q)
 		add_verdict(r, g_strdup_printf("required %s", obj_str(q, "glob")),
-			    obj_bool(q, "ran") ? "pass" : "fail",
+			    obj_bool(q, "ran") ? RESULT_PASS : RESULT_FAIL,
 			    g_strdup(obj_bool(q, "ran") ? "it ran" :
 				     "it was required, and was skipped or did not run"));
 	r->compared = json_is_object(gate) || json_is_object(mutants);
@@ -278,72 +287,126 @@ static bool bad(GError **err, const char *dir, const char *what, size_t i)
 	return false;
 }
 
-static bool kernel_index_ok(const struct rep *r, const json_t *o)
+static bool kernel_of(const struct rep *r, const json_t *o, size_t *kernel)
 {
 	json_t *k = json_object_get(o, "kernel");
 
-	return json_is_integer(k) && json_integer_value(k) >= 0 &&
-	       (size_t)json_integer_value(k) < r->nr_kernels;
-}
-
-static bool add_case(struct rep *r, json_t *c)
-{
-	const char *result = obj_str(c, "result");
-	struct rep_cell *cell;
-	json_t *auc;
-
-	if (!json_is_object(c) || !*obj_str(c, "name") || !kernel_index_ok(r, c))
+	if (!json_is_integer(k) || json_integer_value(k) < 0 || (size_t)json_integer_value(k) >= r->nr_kernels)
 		return false;
-	cell = &row_get(r, obj_str(c, "name"), obj_str(c, "machine"))->cells[obj_int(c, "kernel")];
-	if (!strcmp(result, "pass")) {
-		cell->pass++;
-		r->pass++;
-	} else if (!strcmp(result, "fail")) {
-		cell->fail++;
-		r->fail++;
-	} else if (!strcmp(result, "skip")) {
-		cell->skip++;
-		r->skip++;
-	} else if (!strcmp(result, "broken")) {
-		cell->broken++;
-		r->broken++;
-	} else {
-		return false;
-	}
-	if ((!strcmp(result, "fail") || !strcmp(result, "broken")) && *obj_str(c, "allowed"))
-		cell->allowed++;
-	g_ptr_array_add(cell->cases, c);
-	auc = json_object_get(json_object_get(c, "metrics"), "auc");
-	if (json_is_number(auc) && strcmp(result, "skip")) {
-		double v = json_number_value(auc);
-
-		cell->auc_min = cell->has_auc ? fmin(cell->auc_min, v) : v;
-		cell->auc_max = cell->has_auc ? fmax(cell->auc_max, v) : v;
-		cell->has_auc = true;
-	}
+	*kernel = json_integer_value(k);
 	return true;
 }
 
-static bool add_boot(struct rep *r, json_t *b)
+static void read_kernel(struct rep_kernel *k, const json_t *o)
 {
+	k->label = obj_str(o, "label");
+	k->spec = obj_str(o, "spec");
+	k->release = obj_str(o, "release");
+	k->arch = obj_str(o, "arch");
+	k->sha256 = obj_str(o, "image_sha256");
+	k->ksrc = obj_str(o, "ksrc");
+	k->role = obj_str(o, "role");
+	k->packages = json_object_get(o, "packages");
+}
+
+static void count_case(struct rep *r, const struct rep_case *c)
+{
+	struct rep_cell *cell = &row_get(r, c->name, c->machine)->cells[c->kernel];
+
+	cell->pass += c->result == RESULT_PASS;
+	cell->fail += c->result == RESULT_FAIL;
+	cell->skip += c->result == RESULT_SKIP;
+	cell->broken += c->result == RESULT_BROKEN;
+	r->pass += c->result == RESULT_PASS;
+	r->fail += c->result == RESULT_FAIL;
+	r->skip += c->result == RESULT_SKIP;
+	r->broken += c->result == RESULT_BROKEN;
+	cell->allowed += result_bad(c->result) && *c->allowed;
+	g_ptr_array_add(cell->cases, (void *)c);
+	if (!c->has_auc || c->result == RESULT_SKIP)
+		return;
+	cell->auc_min = cell->has_auc ? fmin(cell->auc_min, c->auc) : c->auc;
+	cell->auc_max = cell->has_auc ? fmax(cell->auc_max, c->auc) : c->auc;
+	cell->has_auc = true;
+}
+
+static bool add_case(struct rep *r, json_t *o)
+{
+	g_autofree struct rep_case *c = g_new0(struct rep_case, 1);
+	json_t *boot = json_object_get(o, "boot"), *auc;
+
+	c->name = obj_str(o, "name");
+	c->machine = obj_str(o, "machine");
+	c->reason = obj_str(o, "reason");
+	c->allowed = obj_str(o, "allowed");
+	c->result = obj_result(o);
+	c->repeat = obj_int(o, "repeat");
+	c->duration_s = obj_num(o, "duration_s");
+	c->metrics = json_object_get(o, "metrics");
+	c->diag = json_object_get(o, "diag");
+	if (!json_is_object(o) || !*c->name || !kernel_of(r, o, &c->kernel) || c->result == RESULT_NONE)
+		return false;
+	if (json_is_integer(boot) && json_integer_value(boot) >= 0 && json_integer_value(boot) < r->boots->len)
+		c->boot = r->boots->pdata[json_integer_value(boot)];
+	auc = json_object_get(c->metrics, "auc");
+	c->has_auc = json_is_number(auc);
+	c->auc = json_number_value(auc);
+	count_case(r, c);
+	g_ptr_array_add(r->cases, g_steal_pointer(&c));
+	return true;
+}
+
+static bool add_splat(struct rep *r, struct rep_boot *b, const json_t *o)
+{
+	struct rep_splat s = {
+		.kind = obj_str(o, "kind"), .title = obj_str(o, "title"), .text = obj_str(o, "text"),
+		.fingerprint = obj_str(o, "fingerprint"), .test = obj_str(o, "test"),
+		.allowed = obj_str(o, "allowed"), .count = obj_int(o, "count"),
+	};
+
+	if (!json_is_object(o))
+		return false;
+	if (*s.allowed)
+		r->splats_allowed++;
+	else
+		r->splats++;
+	g_array_append_val(b->splats, s);
+	return true;
+}
+
+static bool add_boot(struct rep *r, json_t *o)
+{
+	struct rep_boot *b = g_new0(struct rep_boot, 1);
 	json_t *s;
 	size_t i;
 
-	if (!json_is_object(b) || !kernel_index_ok(r, b))
+	b->splats = g_array_new(FALSE, FALSE, sizeof(struct rep_splat));
+	b->nr = r->boots->len;
+	g_ptr_array_add(r->boots, b);
+	if (!json_is_object(o) || !kernel_of(r, o, &b->kernel))
 		return false;
-	json_array_foreach(json_object_get(b, "splats"), i, s) {
-		if (!json_is_object(s))
+	b->machine = obj_str(o, "machine");
+	b->dir = obj_str(o, "dir");
+	b->word = obj_str(o, "state");
+	b->state = obj_state(o);
+	b->reason = obj_str(o, "reason");
+	b->started = obj_str(o, "started");
+	b->append = obj_str(o, "append");
+	b->initramfs_sha256 = obj_str(o, "initramfs_sha256");
+	b->complete = obj_bool(o, "complete");
+	b->repeat = obj_int(o, "repeat");
+	b->hello_s = obj_num(o, "hello_s");
+	b->duration_s = obj_num(o, "duration_s");
+	b->artifacts = json_object_get(o, "artifacts");
+	b->qemu = json_object_get(o, "qemu");
+	json_array_foreach(json_object_get(o, "splats"), i, s)
+		if (!add_splat(r, b, s))
 			return false;
-		if (*obj_str(s, "allowed"))
-			r->splats_allowed++;
-		else
-			r->splats++;
-	}
 	return true;
 }
 
-static struct rep_group *group_new(struct rep *r, size_t kernel, json_t *boot, const char *machine,
-				   json_int_t repeat)
+static struct rep_group *group_new(struct rep *r, size_t kernel, const struct rep_boot *boot,
+				   const char *machine, json_int_t repeat)
 {
 	struct rep_group *g = g_new0(struct rep_group, 1);
 
@@ -359,24 +422,17 @@ static struct rep_group *group_new(struct rep *r, size_t kernel, json_t *boot, c
 }
 
 /* The group of a case that names no boot: one for each machine and repeat */
-static struct rep_group *group_without_boot(struct rep *r, const json_t *c)
+static struct rep_group *group_without_boot(struct rep *r, const struct rep_case *c)
 {
-	struct rep_group *g, *found = NULL;
-	size_t before = r->groups->len;
+	for (guint i = 0; i < r->groups->len; i++) {
+		struct rep_group *g = r->groups->pdata[i];
+		const struct rep_case *first = g->cases->len ? g->cases->pdata[0] : NULL;
 
-	for (size_t i = 0; i < before && !found; i++) {
-		json_t *first;
-
-		g = r->groups->pdata[i];
-		if (g->boot || g->kernel != (size_t)obj_int(c, "kernel") || !g->cases->len)
-			continue;
-		first = g->cases->pdata[0];
-		if (!strcmp(obj_str(first, "machine"), obj_str(c, "machine")) &&
-		    obj_int(first, "repeat") == obj_int(c, "repeat"))
-			found = g;
+		if (!g->boot && g->kernel == c->kernel && first && !strcmp(first->machine, c->machine) &&
+		    first->repeat == c->repeat)
+			return g;
 	}
-	return found ? found : group_new(r, obj_int(c, "kernel"), NULL, obj_str(c, "machine"),
-					 obj_int(c, "repeat"));
+	return group_new(r, c->kernel, NULL, c->machine, c->repeat);
 }
 
 static int by_kernel(const void *a, const void *b)
@@ -388,25 +444,17 @@ static int by_kernel(const void *a, const void *b)
 
 static void group_all(struct rep *r)
 {
-	struct rep_group **of_boot = g_new0(struct rep_group *, json_array_size(r->boots) + 1);
-	json_t *o, *k;
-	size_t i;
+	for (guint i = 0; i < r->boots->len; i++) {
+		const struct rep_boot *b = r->boots->pdata[i];
 
-	json_array_foreach(r->boots, i, o)
-		of_boot[i] = group_new(r, obj_int(o, "kernel"), o, obj_str(o, "machine"),
-				       obj_int(o, "repeat"));
-	json_array_foreach(r->cases, i, o) {
-		struct rep_group *g;
-
-		k = json_object_get(o, "boot");
-		if (json_is_integer(k) && json_integer_value(k) >= 0 &&
-		    (size_t)json_integer_value(k) < json_array_size(r->boots))
-			g = of_boot[json_integer_value(k)];
-		else
-			g = group_without_boot(r, o);
-		g_ptr_array_add(g->cases, o);
+		group_new(r, b->kernel, b, b->machine, b->repeat);
 	}
-	g_free(of_boot);
+	for (guint i = 0; i < r->cases->len; i++) {
+		const struct rep_case *c = r->cases->pdata[i];
+		struct rep_group *g = c->boot ? r->groups->pdata[c->boot->nr] : group_without_boot(r, c);
+
+		g_ptr_array_add(g->cases, (void *)c);
+	}
 	g_ptr_array_sort(r->groups, by_kernel);	/* stable: order within a kernel stays */
 }
 
@@ -467,21 +515,23 @@ struct rep *rep_new(json_t *run, const char *dir, GError **err)
 	r = g_new0(struct rep, 1);
 	r->run = run;
 	r->dir = dir;
-	r->kernels = json_object_get(run, "kernels");
-	r->boots = json_object_get(run, "boots");
-	r->cases = json_object_get(run, "cases");
-	r->nr_kernels = json_array_size(r->kernels);
+	r->nr_kernels = json_array_size(json_object_get(run, "kernels"));
+	r->kernels = g_new0(struct rep_kernel, r->nr_kernels + 1);
+	r->boots = g_ptr_array_new_with_free_func(boot_free);
+	r->cases = g_ptr_array_new_with_free_func(g_free);
 	r->rows = g_ptr_array_new_with_free_func(row_free);
 	r->groups = g_ptr_array_new_with_free_func(group_free);
 	r->verdicts = g_ptr_array_new_with_free_func(verdict_free);
 	r->index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	json_array_foreach(r->kernels, i, o)
+	json_array_foreach(json_object_get(run, "kernels"), i, o) {
 		if (!json_is_object(o) && !bad(err, dir, "kernel", i))
 			goto fail;
-	json_array_foreach(r->boots, i, o)
+		read_kernel(&r->kernels[i], o);
+	}
+	json_array_foreach(json_object_get(run, "boots"), i, o)
 		if (!add_boot(r, o) && !bad(err, dir, "boot", i))
 			goto fail;
-	json_array_foreach(r->cases, i, o)
+	json_array_foreach(json_object_get(run, "cases"), i, o)
 		if (!add_case(r, o) && !bad(err, dir, "case", i))
 			goto fail;
 	group_all(r);
@@ -492,25 +542,26 @@ fail:
 	return NULL;
 }
 
-const char *rep_cell_word(const struct rep_cell *c)
+enum result rep_cell_result(const struct rep_cell *c)
 {
 	if (c->fail)
-		return "fail";
+		return RESULT_FAIL;
 	if (c->broken)
-		return "broken";
+		return RESULT_BROKEN;
 	if (c->pass)
-		return "pass";
-	return c->skip ? "skip" : "none";
+		return RESULT_PASS;
+	return c->skip ? RESULT_SKIP : RESULT_NONE;
 }
 
 char *rep_cell_text(const struct rep_cell *c)
 {
-	const char *word = rep_cell_word(c);
+	static const char *const words[] = {
+		[RESULT_NONE] = "-", [RESULT_PASS] = "pass", [RESULT_FAIL] = "FAIL",
+		[RESULT_BROKEN] = "BROKEN", [RESULT_SKIP] = "skip",
+	};
 	int n = c->cases->len, hit = c->fail ? c->fail : c->broken ? c->broken :
 					 c->pass ? c->pass : c->skip;
-	GString *out = g_string_new(!strcmp(word, "fail") ? "FAIL" :
-				    !strcmp(word, "broken") ? "BROKEN" :
-				    !strcmp(word, "none") ? "-" : word);
+	GString *out = g_string_new(words[rep_cell_result(c)]);
 
 	if (c->allowed && c->allowed == c->fail + c->broken)
 		g_string_append(out, "(known)");
@@ -523,17 +574,17 @@ char *rep_cell_text(const struct rep_cell *c)
 	return g_string_free(out, FALSE);
 }
 
-json_t *rep_cell_case(const struct rep_cell *c)
+const struct rep_case *rep_cell_case(const struct rep_cell *c)
 {
-	const char *word = rep_cell_word(c);
+	enum result result = rep_cell_result(c);
 
 	for (guint i = 0; i < c->cases->len; i++)
-		if (!strcmp(obj_str(c->cases->pdata[i], "result"), word))
+		if (((struct rep_case *)c->cases->pdata[i])->result == result)
 			return c->cases->pdata[i];
 	return NULL;
 }
 
-const char *rep_meaning(const struct rep *r, const json_t *c)
+const char *rep_meaning(const struct rep_case *c)
 {
 	static const struct {
 		const char *glob, *means;
@@ -584,15 +635,12 @@ const char *rep_meaning(const struct rep *r, const json_t *c)
 		  "The kernel's zones or nodes do not keep the memory in reserve that they promise." },
 	};
 
-	const char *name = obj_str(c, "name");
-	const char *state = obj_str(json_array_get(r->boots, obj_int(c, "boot")), "state");
-
-	if (strcmp(obj_str(c, "result"), "fail"))
+	if (c->result != RESULT_FAIL)
 		return NULL;
-	if (!strcmp(state, "panic") || !strcmp(state, "hang"))
+	if (c->boot && (c->boot->state == STATE_PANIC || c->boot->state == STATE_HANG))
 		return "The kernel dies under this load, and everything on the machine with it.";
 	for (gsize i = 0; i < G_N_ELEMENTS(meanings); i++)
-		if (g_pattern_match_simple(meanings[i].glob, name))
+		if (g_pattern_match_simple(meanings[i].glob, c->name))
 			return meanings[i].means;
 	return NULL;
 }

@@ -807,7 +807,7 @@ static void print_matrix(const json_t *list, const GPtrArray *cols)
 
 			printf(" %s", *k ? k : has_word(shown, cols->pdata[c]) ? "." : "-");
 		}
-		printf("  %s%s%s%s\n", str(m, "fate"), !strcmp(str(m, "fate"), "killed") &&
+		printf("  %s%s%s%s\n", str(m, "fate"), obj_fate(m) == FATE_KILLED &&
 		       !json_is_true(json_object_get(m, "noticed_as_expected")) ?
 		       ", by other tests than its file names" : "",
 		       *str(m, "judged") ? ", seen " : "", str(m, "judged"));
@@ -843,7 +843,7 @@ static void print_hunt(const json_t *out)
 	print_matrix(list, cols);
 	print_only(tests, cols);
 	json_array_foreach(list, i, m) {
-		if (!strcmp(str(m, "fate"), "killed"))
+		if (obj_fate(m) == FATE_KILLED)
 			continue;
 		printf("\n%s: %s\n  %s\n", str(m, "fate"), str(m, "name"), str(m, "about"));
 		if (*str(m, "survives"))

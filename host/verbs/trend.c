@@ -4,7 +4,6 @@
  */
 #include "run/trend.h"
 
-#include <libxml/xmlwriter.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,29 +110,22 @@ static int draw(struct plots *plots, const struct trend *t)
 	return i;
 }
 
-static void text_element(xmlTextWriterPtr w, const char *name, const char *text)
+static void write_body(struct html *h, const GPtrArray *all, const struct plots *plots, const int *pictures)
 {
-	g_autofree char *clean = mmg_clean(text, -1, 500);
-
-	xmlTextWriterWriteElement(w, BAD_CAST name, BAD_CAST clean);
-}
-
-static void write_body(xmlTextWriterPtr w, const GPtrArray *all, struct plots *plots, const int *pictures)
-{
+	html_element(h, "h1", NULL, "Trends");
+	plots_defs(h);
 	for (guint i = 0; i < all->len; i++) {
 		const struct trend *t = all->pdata[i];
 		g_autoptr(GArray) changes = trend_changes(t);
 		g_autofree char *head = g_strdup_printf("%s on %s: %s", t->name, t->machine, t->metric);
-		g_autofree char *svg = plots_svg(plots, pictures[i], head);
 
-		text_element(w, "h2", head);
+		html_element(h, "h2", NULL, head);
 		for (guint k = 0; k < changes->len; k++) {
 			g_autofree char *text = change_text(t, &g_array_index(changes, struct trend_change, k));
 
-			text_element(w, "p", text);
+			html_element(h, "p", NULL, text);
 		}
-		if (svg)
-			xmlTextWriterWriteRaw(w, BAD_CAST svg);
+		plots_svg(h, plots, pictures[i], head);
 	}
 }
 
@@ -141,33 +133,20 @@ static bool write_page(const GPtrArray *all, const char *path, GError **err)
 {
 	struct plots *plots = plots_new();
 	g_autofree int *pictures = g_new0(int, all->len + 1);
-	xmlBufferPtr buf = xmlBufferCreate();
-	xmlTextWriterPtr w = xmlNewTextWriterMemory(buf, 0);
 	bool ok;
 
 	for (guint i = 0; i < all->len; i++)
 		pictures[i] = draw(plots, all->pdata[i]);
 	ok = plots_run(plots, err);
 	if (ok) {
-		xmlTextWriterWriteDTD(w, BAD_CAST "html", NULL, NULL, NULL);
-		xmlTextWriterStartElement(w, BAD_CAST "html");
-		xmlTextWriterStartElement(w, BAD_CAST "head");
-		xmlTextWriterStartElement(w, BAD_CAST "meta");
-		xmlTextWriterWriteAttribute(w, BAD_CAST "charset", BAD_CAST "utf-8");
-		xmlTextWriterEndElement(w);
-		text_element(w, "title", "mmgate: trends");
-		text_element(w, "style", "body { font-family: sans-serif; margin: 2em } svg { max-width: 100% }");
-		xmlTextWriterEndElement(w);
-		xmlTextWriterStartElement(w, BAD_CAST "body");
-		text_element(w, "h1", "Trends");
-		xmlTextWriterWriteRaw(w, BAD_CAST plots_defs());
-		write_body(w, all, plots, pictures);
-		xmlTextWriterEndDocument(w);
-		xmlTextWriterFlush(w);
-		ok = mmg_write_atomic(path, (const char *)buf->content, buf->use, err);
+		struct html *h = html_new("mmgate: trends", "svg{max-width:100%}");
+		GString *out;
+
+		write_body(h, all, plots, pictures);
+		out = html_finish(h);
+		ok = mmg_write_atomic(path, out->str, out->len, err);
+		g_string_free(out, TRUE);
 	}
-	xmlFreeTextWriter(w);
-	xmlBufferFree(buf);
 	plots_free(plots);
 	return ok;
 }

@@ -4,12 +4,12 @@
  * mail.  Nothing is sent.
  */
 #include <gio/gio.h>
-#include <libxml/xmlwriter.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "report/html.h"
 #include "report/reply.h"
 #include "run/queue.h"
 #include "source/based.h"
@@ -30,75 +30,49 @@ struct watch {
 
 /* ---- the page ---- */
 
-static void element(xmlTextWriterPtr w, const char *name, const char *text)
-{
-	g_autofree char *clean = mmg_clean(text ?: "", -1, 500);
-
-	xmlTextWriterWriteElement(w, BAD_CAST name, BAD_CAST clean);
-}
-
-static void page_row(xmlTextWriterPtr w, const struct queued *s)
+static void page_row(struct html *h, const struct queued *s)
 {
 	g_autoptr(GDateTime) when = g_date_time_new_from_unix_local(s->when);
 	g_autofree char *time = when ? g_date_time_format(when, "%Y-%m-%d %H:%M") : NULL;
 
-	xmlTextWriterStartElement(w, BAD_CAST "tr");
-	element(w, "td", time);
-	element(w, "td", queue_word(s->state));
-	element(w, "td", s->title);
-	element(w, "td", s->from);
-	element(w, "td", s->reason);
-	xmlTextWriterStartElement(w, BAD_CAST "td");
+	html_open(h, "tr", NULL);
+	html_element(h, "td", NULL, time ?: "");
+	html_element(h, "td", NULL, queue_word(s->state));
+	html_elementf(h, "td", NULL, "%.500s", s->title ?: "");
+	html_elementf(h, "td", NULL, "%.500s", s->from ?: "");
+	html_elementf(h, "td", NULL, "%.500s", s->reason ?: "");
+	html_open(h, "td", NULL);
 	if (s->reply) {
 		g_autofree char *name = g_path_get_basename(s->reply);
-		g_autofree char *href = g_strconcat("replies/", name, NULL);
 
-		xmlTextWriterStartElement(w, BAD_CAST "a");
-		xmlTextWriterWriteAttribute(w, BAD_CAST "href", BAD_CAST href);
-		xmlTextWriterWriteString(w, BAD_CAST "reply");
-		xmlTextWriterEndElement(w);
+		html_link(h, "reply", "replies/%s", name);
 	}
-	xmlTextWriterEndElement(w);
-	xmlTextWriterEndElement(w);
+	html_close(h);
+	html_close(h);
 }
 
 /* queue.html: what waits, what runs, what was said */
 static bool write_page(const struct watch *w, GError **err)
 {
-	static const char *const heads[] = { "when", "state", "series", "from", "reason", "answer" };
+	static const char *const heads[] = { "when", "state", "series", "from", "reason", "answer", NULL };
 	g_autoptr(GPtrArray) all = queue_all(w->queue, err);
 	g_autofree char *path = g_build_filename(w->out, "queue.html", NULL);
-	xmlBufferPtr buf = xmlBufferCreate();
-	xmlTextWriterPtr x = xmlNewTextWriterMemory(buf, 0);
-	bool ok = false;
+	struct html *h;
+	GString *out;
+	bool ok;
 
-	if (all) {
-		xmlTextWriterSetIndent(x, 1);
-		xmlTextWriterWriteDTD(x, BAD_CAST "html", NULL, NULL, NULL);
-		xmlTextWriterStartElement(x, BAD_CAST "html");
-		xmlTextWriterStartElement(x, BAD_CAST "head");
-		xmlTextWriterStartElement(x, BAD_CAST "meta");
-		xmlTextWriterWriteAttribute(x, BAD_CAST "charset", BAD_CAST "utf-8");
-		xmlTextWriterEndElement(x);
-		element(x, "title", "mmgate: series");
-		element(x, "style", "body { font-family: sans-serif } td, th { padding: 0.2em 0.8em; text-align: left }");
-		xmlTextWriterEndElement(x);
-		xmlTextWriterStartElement(x, BAD_CAST "body");
-		element(x, "h1", "Series");
-		element(x, "p", w->mailbox);
-		xmlTextWriterStartElement(x, BAD_CAST "table");
-		xmlTextWriterStartElement(x, BAD_CAST "tr");
-		for (guint i = 0; i < G_N_ELEMENTS(heads); i++)
-			element(x, "th", heads[i]);
-		xmlTextWriterEndElement(x);
-		for (guint i = 0; i < all->len; i++)
-			page_row(x, all->pdata[i]);
-		xmlTextWriterEndDocument(x);
-		xmlTextWriterFlush(x);
-		ok = mmg_write_atomic(path, (const char *)buf->content, buf->use, err);
-	}
-	xmlFreeTextWriter(x);
-	xmlBufferFree(buf);
+	if (!all)
+		return false;
+	h = html_new("mmgate: series", NULL);
+	html_element(h, "h1", NULL, "Series");
+	html_element(h, "p", NULL, w->mailbox);
+	html_table(h, NULL, heads);
+	for (guint i = 0; i < all->len; i++)
+		page_row(h, all->pdata[i]);
+	html_table_end(h);
+	out = html_finish(h);
+	ok = mmg_write_atomic(path, out->str, out->len, err);
+	g_string_free(out, TRUE);
 	return ok;
 }
 

@@ -13,12 +13,12 @@
 #define DEFAULT_MINUTES	3
 #define UNKNOWN_SECONDS	10	/* of a glob that never ran here */
 
-/* What one run of the cases of @glob took, by the history, twice: base and patched */
+/* What the runs of the cases of @glob take, by the history */
 static double seconds_of(const char *glob, void *data)
 {
 	double s = history_seconds(glob);
 
-	return (s > 0 ? s : UNKNOWN_SECONDS) * 2 * *(int *)data;
+	return (s > 0 ? s : UNKNOWN_SECONDS) * *(int *)data;
 }
 
 static bool has_word(const GPtrArray *list, const char *word)
@@ -99,7 +99,7 @@ static char *file_list(const GPtrArray *touched)
 	return g_string_free(s, FALSE);
 }
 
-struct choice *choose_for_change(const struct source *src, GHashTable *base, GHashTable *patched, int repeat,
+struct choice *choose_for_change(const struct source *src, GHashTable *base, GHashTable *patched, int runs,
 				 int minutes, bool quiet, GError **err)
 {
 	g_autoptr(GPtrArray) touched = touched_by(src, base, patched);
@@ -124,7 +124,7 @@ struct choice *choose_for_change(const struct source *src, GHashTable *base, GHa
 		choice_free(c);
 		return NULL;
 	}
-	choice_bound(c, 60.0 * (minutes ?: DEFAULT_MINUTES), seconds_of, &repeat);
+	choice_bound(c, 60.0 * (minutes ?: DEFAULT_MINUTES), seconds_of, &runs);
 	if (add_machines(c, err)) {
 		say_choice(c, quiet);
 		return c;

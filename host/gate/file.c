@@ -31,6 +31,7 @@ void gate_free(struct gate *g)
 	g_ptr_array_unref(g->machines);
 	g_ptr_array_unref(g->metrics);
 	g_ptr_array_unref(g->undo);
+	g_ptr_array_unref(g->steps);
 	g_free(g);
 }
 
@@ -154,6 +155,7 @@ static struct gate *gate_new(const char *name)
 	g->machines = g_ptr_array_new_with_free_func(g_free);
 	g->metrics = g_ptr_array_new_with_free_func(metric_free);
 	g->undo = g_ptr_array_new_with_free_func((GDestroyNotify)edit_free);
+	g->steps = g_ptr_array_new_with_free_func(step_free);
 	return g;
 }
 

@@ -53,8 +53,12 @@ static void print_gate(const json_t *run)
 
 	printf("gate %s: %s\n", str(g, "name"), str(g, "about"));
 	json_array_foreach(kernels, i, c)
-		printf("  %-8s %s: %s, image %.12s\n", i ? "patched" : "base", str(c, "label"),
-		       str(json_object_get(g, i ? "patched" : "base"), "how"), str(c, "image_sha256"));
+		if (i < 2)
+			printf("  %-8s %s: %s, image %.12s\n", i ? "patched" : "base", str(c, "label"),
+			       str(json_object_get(g, i ? "patched" : "base"), "how"), str(c, "image_sha256"));
+	json_array_foreach(json_object_get(g, "patches"), i, c)
+		printf("  patch %-2d %s: %s\n", num(c, "number"), str(c, "title"),
+		       *str(c, "reason") ? str(c, "reason") : "builds, nothing is worse");
 	if (json_is_true(json_object_get(g, "identical")))
 		printf("  the two images are identical\n");
 	if (json_array_size(json_object_get(g, "cases")))
@@ -124,7 +128,8 @@ static json_t *gate_json(const struct gate *g, const struct side *base, const st
 }
 
 /* Nothing to run: the two are one kernel */
-static int identical(const struct gate_options *opt, const GPtrArray *kernels, json_t *out, GError **err)
+static int identical(const struct gate_options *opt, const struct gate *g, const GPtrArray *kernels, json_t *out,
+		     GError **err)
 {
 	json_t *run = run_new(&opt->run, "gate", kernels);
 	g_autofree char *dir = results_make_dir(opt->run.out, err);
@@ -140,7 +145,7 @@ static int identical(const struct gate_options *opt, const GPtrArray *kernels, j
 		json_object_set_new(out, "reason", json_string("base and patched are identical, byte for "
 							       "byte: what was changed is not in this "
 							       "kernel"));
-		gate_set_verdict(run, out, VERDICT_NOT_REPRODUCED);
+		gate_set_verdict(run, out, steps_judge(g, run, out, VERDICT_NOT_REPRODUCED));
 		json_object_set(run, "gate", out);
 		status = finish(opt, run, dir, err);
 	}
@@ -171,6 +176,8 @@ static int dry_run(const struct gate_options *opt, const struct gate *g, const s
 	print_changed(base->overlay);
 	printf("  patched  %s", patched->how);
 	print_changed(patched->overlay);
+	for (guint i = 0; i < g->steps->len; i++)
+		printf("  patch %-2u %s, alone\n", i + 1, ((struct step *)g->steps->pdata[i])->title);
 	for (guint i = 0; i < tests->len; i++)
 		printf("  test     %s\n", (char *)tests->pdata[i]);
 	for (guint i = 0; i < machines->len; i++)
@@ -196,7 +203,7 @@ static int run_gate(const struct gate_options *opt, const struct gate *g, const 
 	if (!run)
 		return MMG_EXIT_BROKEN;
 	if (num(run, "exit") != MMG_EXIT_INTERRUPTED) {
-		gate_set_verdict(run, out, gate_judge(g, run, out));
+		gate_set_verdict(run, out, steps_judge(g, run, out, gate_judge(g, run, out)));
 	} else {
 		json_object_set_new(out, "verdict", json_string(verdict_name(VERDICT_BROKEN)));
 		json_object_set_new(out, "reason", json_string("interrupted"));
@@ -241,7 +248,7 @@ int gate_run(const struct gate_options *opt, GError **err)
 		json_t *out = gate_json(g, &base, &patched, kernels);
 
 		if (json_is_true(json_object_get(out, "identical")))
-			status = identical(opt, kernels, out, err);
+			status = identical(opt, g, kernels, out, err);
 		else
 			status = run_gate(opt, g, kernels, out, err);
 		json_decref(out);

@@ -47,10 +47,11 @@ struct gate_metric {
  * @undo:	edits that take the fix out of a tree that has it
  * @repeat:	least number of runs
  * @automatic:	no file: tests and machines are chosen by what the series touches
+ * @steps:	struct step *: of an automatic gate, the states between base and patched
  */
 struct gate {
 	char *name, *about, *kernels, *arch;
-	GPtrArray *fixes, *keeps, *tests, *machines, *metrics, *undo;
+	GPtrArray *fixes, *keeps, *tests, *machines, *metrics, *undo, *steps;
 	int repeat;
 	bool automatic;
 };
@@ -86,6 +87,29 @@ GPtrArray *gate_kernels_named(const struct gate_options *opt, struct side *base,
 			      GError **err);
 /* Base and patched of gate @name for another verb; NULL with *@err */
 GPtrArray *gate_kernels(const struct gate_options *opt, const char *name, GError **err);
+
+/* ---- steps.c ---- */
+
+/**
+ * struct step - a state between base and patched: so many patches of the series are applied
+ * @title:	of the last of them
+ * @error:	why it does not build, or NULL
+ * @kernel:	number of the kernel that it is: its own, or one with the same image; -1 where it did not build
+ */
+struct step {
+	GHashTable *overlay;
+	char *title, *error;
+	int kernel;
+};
+
+void step_free(gpointer step);
+/* The states of a series with these @titles and @overlays, its last one left out, into @g */
+void steps_take(struct gate *g, GPtrArray *titles, GPtrArray *overlays);
+/* Build them; those with images of their own are added to @kernels.  False with *@err where it has to end */
+bool steps_build(const struct gate_options *opt, struct gate *g, const struct source *src, GPtrArray *kernels,
+		 GError **err);
+/* What @run says of them, into @out; a verdict @v without fault becomes VERDICT_REGRESSED where one is bad */
+enum verdict steps_judge(const struct gate *g, json_t *run, json_t *out, enum verdict v);
 
 /* ---- judge.c ---- */
 

@@ -15,8 +15,8 @@ void side_clear(struct side *s)
 	g_free(s->how);
 }
 
-static bool sides_from_refs(const struct gate_options *opt, const struct source *src, struct side *base,
-			    struct side *patched, GError **err)
+static bool sides_from_refs(const struct gate_options *opt, struct gate *g, const struct source *src,
+			    struct side *base, struct side *patched, GError **err)
 {
 	g_autofree char *found = NULL;
 	const char *ref = opt->base;
@@ -33,12 +33,14 @@ static bool sides_from_refs(const struct gate_options *opt, const struct source 
 	if (!base->how)
 		base->how = ref ? g_strdup_printf("revision %s", ref) : g_strdup("the work tree as it is");
 	if (opt->series) {
-		g_autoptr(GPtrArray) titles = NULL;
+		g_autoptr(GPtrArray) titles = NULL, steps = NULL;
 
 		g_hash_table_unref(patched->overlay);
 		patched->overlay = overlay_copy(base->overlay);
-		if (!series_apply(opt->series, src, patched->overlay, &titles, err))
+		if (!series_apply_steps(opt->series, src, patched->overlay, &titles, &steps, err))
 			return false;
+		if (g->automatic)
+			steps_take(g, titles, steps);
 		patched->how = g_strdup_printf("base with %u patch%s: %s", titles->len,
 					       titles->len == 1 ? "" : "es",
 					       (char *)titles->pdata[titles->len - 1]);
@@ -105,7 +107,8 @@ static bool choose_tests(const struct gate_options *opt, struct gate *g, const s
 			 const struct side *base, const struct side *patched, GError **err)
 {
 	struct choice *c = choose_for_change(src, base->overlay, patched->overlay,
-					     opt->repeat ?: MAX(g->repeat, 1), opt->budget, opt->forms.quiet, err);
+					     (opt->repeat ?: MAX(g->repeat, 1)) * (2 + g->steps->len),
+					     opt->budget, opt->forms.quiet, err);
 
 	if (!c)
 		return false;
@@ -137,7 +140,7 @@ GPtrArray *gate_kernels_built(const struct gate_options *opt, struct gate *g, co
 	base->overlay = overlay_new();
 	patched->overlay = overlay_new();
 	ok = opt->base || opt->patched || opt->series ?
-	     sides_from_refs(opt, src, base, patched, err) :
+	     sides_from_refs(opt, g, src, base, patched, err) :
 	     sides_by_undo(g, src, base, patched, err);
 	ok = ok && (!g->automatic || choose_tests(opt, g, src, base, patched, err));
 	/* the patched one first: it is most likely there already */
@@ -148,6 +151,7 @@ GPtrArray *gate_kernels_built(const struct gate_options *opt, struct gate *g, co
 		if (k)
 			g_ptr_array_insert(kernels, 0, k);
 	}
+	ok = ok && (opt->dry_run || steps_build(opt, g, src, kernels, err));
 	source_free(src);
 	return ok ? g_steal_pointer(&kernels) : NULL;
 }

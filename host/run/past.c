@@ -109,7 +109,7 @@ static bool before_read(sqlite3 *db, const struct seen *c, const char *arch, con
 	static const char sql[] =
 		"SELECT run.id, r.result, r.duration, r.auc FROM result r JOIN run ON run.id = r.run"
 		" WHERE r.name = ?1 AND r.machine = ?2 AND r.arch = ?3 AND run.started < ?4"
-		" AND run.verb NOT IN ('mutants', 'bisect') AND NOT (run.verb = 'gate' AND r.label LIKE '%-patched')"
+		" AND run.verb NOT IN ('mutants', 'bisect') AND NOT (run.verb = 'gate' AND r.label LIKE '%-patch%')"
 		" ORDER BY run.started DESC, run.id DESC LIMIT 1000";
 	sqlite3_stmt *s = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
@@ -235,7 +235,7 @@ bool past_add(json_t *run, GError **err)
 	json_t *notes = json_array();
 	bool ok = db;
 
-	for (size_t k = gate ? 1 : 0; k < n && ok; k++)
+	for (size_t k = gate ? 1 : 0; k < (gate ? MIN(n, 2) : n) && ok; k++)
 		ok = note_kernel(db, run, k, gate, notes, err);
 	if (db)
 		sqlite3_close(db);

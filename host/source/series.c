@@ -306,13 +306,26 @@ static bool script_apply(const char *file, const struct source *src, GHashTable 
 bool series_apply(const char *series, const struct source *src, GHashTable *overlay,
 		  GPtrArray **titles, GError **err)
 {
+	return series_apply_steps(series, src, overlay, titles, NULL, err);
+}
+
+bool series_apply_steps(const char *series, const struct source *src, GHashTable *overlay, GPtrArray **titles,
+			GPtrArray **steps, GError **err)
+{
+	g_autoptr(GPtrArray) states = g_ptr_array_new_with_free_func((GDestroyNotify)g_hash_table_unref);
 	g_autoptr(GPtrArray) files = NULL, selected = NULL;
 	g_autoptr(GPtrArray) mails = g_ptr_array_new_with_free_func(mail_free);
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	bool ordered = false;
 
-	if (g_str_has_suffix(series, ".conf"))
-		return script_apply(series, src, overlay, titles, err);
+	if (g_str_has_suffix(series, ".conf")) {
+		if (!script_apply(series, src, overlay, titles, err))
+			return false;
+		g_ptr_array_add(states, overlay_copy(overlay));
+		if (steps)
+			*steps = g_steal_pointer(&states);
+		return true;
+	}
 	if (g_file_test(series, G_FILE_TEST_IS_DIR)) {
 		files = folder_patches(series, &ordered, err);
 		if (!files)
@@ -336,6 +349,8 @@ bool series_apply(const char *series, const struct source *src, GHashTable *over
 			continue;
 		if (!apply_one(m, src, overlay, err))
 			return false;
+		if (steps)
+			g_ptr_array_add(states, overlay_copy(overlay));
 		g_ptr_array_add(names, g_strdup(m->subject && *m->subject ? m->subject : m->name));
 	}
 	if (selected && !names->len)
@@ -344,5 +359,7 @@ bool series_apply(const char *series, const struct source *src, GHashTable *over
 		return false;
 	if (titles)
 		*titles = g_steal_pointer(&names);
+	if (steps)
+		*steps = g_steal_pointer(&states);
 	return true;
 }

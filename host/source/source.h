@@ -103,6 +103,9 @@ bool edits_apply(GPtrArray *edits, const struct source *src, GHashTable *overlay
  */
 bool series_apply(const char *series, const struct source *src, GHashTable *overlay,
 		  GPtrArray **titles, GError **err);
+/* The same, and into *@steps the state after each patch (an overlay each, as many as titles) */
+bool series_apply_steps(const char *series, const struct source *src, GHashTable *overlay, GPtrArray **titles,
+			GPtrArray **steps, GError **err);
 /* Difference between the work tree @src->tree (a git work tree) and @ref, into @overlay */
 bool git_overlay(const struct source *src, const char *ref, GHashTable *overlay, GError **err);
 

@@ -16,6 +16,12 @@ PKG_LIBS := $(shell pkg-config --libs $(PKGS))
 OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard host/*/*.c) selftests/lib/journal.c selftests/lib/rules.c)
 UNITS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 
+# The parser of `mutants --generate`: its header now, the library itself only when it is used
+LLVM := $(patsubst %/include/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr/lib/llvm-*/include/clang-c/Index.h \
+	/usr/lib64/llvm*/include/clang-c/Index.h)) $(wildcard /usr/include/clang-c/Index.h)))
+CPARSE_FLAGS := $(if $(LLVM),-isystem $(LLVM)/include -DLIBCLANG='"$(LLVM)/lib/libclang.so.1"')
+$(B)/host/source/cparse.o: ALL_CFLAGS += $(CPARSE_FLAGS)
+
 all: $(B)/mmgate
 
 $(B)/mmgate: $(OBJS)

@@ -13,6 +13,7 @@ yes=
 quiet=
 verb=
 value=
+generate=
 # The verb is the first word that is neither an option nor the value of one
 for word in "$@"; do
 	if [ -n "$value" ]; then
@@ -21,6 +22,7 @@ for word in "$@"; do
 	fi
 	case $word in
 	--) break ;;
+	--generate) generate=1 ;;
 	-y | --yes) yes=1 ;;
 	-q | --quiet) quiet=1 ;;
 	--once | --json | --junit | --tap | --html | --kcidb | --gitlab | --github | --patchwork | --offline | --strict | --no-history | --destructive | --flaky | \
@@ -47,10 +49,11 @@ packager() {
 # The packages of the groups that a verb needs; the lists say what each is for
 packages() {
 	case $2 in
-	check) groups='run|build|check' ;;
-	build | gate | mutants | bisect) groups='run|build' ;;
+	check) groups='run|build|check|generate' ;;
+	build | gate | mutants | coverage | bisect) groups='run|build' ;;
 	*) groups=run ;;
 	esac
+	[ -z "$generate" ] || groups="$groups|generate"
 	sed -nE "s/^([^#[:space:]]+)[[:space:]]+($groups)[[:space:]].*/\1/p" "$root/configs/packages/$1.txt"
 }
 
@@ -69,7 +72,7 @@ missing() {
 		done
 	fi
 	case ${1-} in
-	build | gate | mutants | bisect | check)
+	build | gate | mutants | coverage | bisect | check)
 		for c in git flex bison bc; do
 			have "$c" || printf '%s ' "$c"
 		done
@@ -80,6 +83,10 @@ missing() {
 		fi
 		;;
 	esac
+	if [ -n "$generate" ] || [ "${1-}" = check ]; then
+		set -- "${1-}" /usr/lib*/llvm*/include/clang-c/Index.h /usr/include/clang-c/Index.h
+		[ -e "$2" ] || [ -e "${3-}" ] || printf 'libclang '
+	fi
 	if [ "${1-}" = check ]; then
 		for c in bats shellcheck clang perl jq pgrep python3 xmllint chromium xz; do
 			have "$c" || printf '%s ' "$c"

@@ -22,6 +22,7 @@
  *   scale N                      test NAME SECONDS PATH [ARG...]
  *   hostroot TAG DIR             shell DIR                 (DIR: where it starts)
  *   command TEXT                 (what the shell runs; \n and \\ stand for newline and \)
+ *   keep NAME PATH               (after the last test PATH is sent as the artifact NAME)
  *   ports                        what follows can be told to the host
  */
 #include <dirent.h>
@@ -72,6 +73,8 @@
 #define MAX_TESTS 512
 #define MAX_NEEDS 2048
 #define MAX_CLIENTS 8
+#define MAX_KEPT 64
+#define KEPT_BYTES (8 << 20)	/* no file that the plan keeps is larger */
 #define BEAT_MS 1000
 #define KILL_GRACE_MS 3000
 #define PORT_WAIT_MS 10000
@@ -111,6 +114,10 @@ static dev_t artifacts_dev;
 static unsigned long long artifact_bytes;
 static unsigned int artifact_files, over_files, left_out;
 static char *shell, *shell_root, *shell_command;
+static struct kept {
+	char *name, *path;
+} kept[MAX_KEPT];
+static size_t nr_kept;
 
 static long long now_ms(void)
 {
@@ -293,24 +300,34 @@ static void mount_all(void)
 	taint_fd = open("/proc/sys/kernel/tainted", O_RDONLY | O_CLOEXEC);
 }
 
-/* Copy a file of /proc, which has no size of its own */
-static void keep_file(const char *from, const char *to)
+/*
+ * Copy at most @max bytes of a file of /proc or debugfs, which has no size of its own, to the new
+ * file @to.  Returns 0, -EFBIG where there is more, or another negative errno.
+ */
+static int keep_file(const char *from, const char *to, size_t max)
 {
 	static char buf[65536];
-	int in = open(from, O_RDONLY | O_CLOEXEC), out;
+	int in = open(from, O_RDONLY | O_CLOEXEC), out, ret = 0;
 	size_t total = 0;
-	ssize_t n;
+	ssize_t n = 0;
 
 	if (in < 0)
-		return;
-	out = open(to, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0444);
-	while (out >= 0 && total < BOOT_BYTES && (n = read(in, buf, sizeof(buf))) > 0) {
+		return -errno;
+	out = open(to, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0444);
+	if (out < 0)
+		ret = -errno;
+	while (out >= 0 && total < max && (n = read(in, buf, sizeof(buf))) > 0) {
 		write_all(out, buf, n);
 		total += n;
 	}
+	if (n < 0)
+		ret = -errno;
+	else if (out >= 0 && total >= max)
+		ret = -EFBIG;
 	if (out >= 0)
 		close(out);
 	close(in);
+	return ret;
 }
 
 /* The kernel's log as a file */
@@ -337,9 +354,9 @@ static void keep_boot_rows(void)
 {
 	mkdir("/run/mmgate", 0755);
 	mkdir(BOOT_DIR, 0755);
-	keep_file("/proc/zoneinfo", BOOT_DIR "/zoneinfo");
-	keep_file("/proc/sys/vm/lowmem_reserve_ratio", BOOT_DIR "/ratio");
-	keep_file("/proc/zoneinfo", BOOT_DIR "/zoneinfo-after-read");
+	keep_file("/proc/zoneinfo", BOOT_DIR "/zoneinfo", BOOT_BYTES);
+	keep_file("/proc/sys/vm/lowmem_reserve_ratio", BOOT_DIR "/ratio", BOOT_BYTES);
+	keep_file("/proc/zoneinfo", BOOT_DIR "/zoneinfo-after-read", BOOT_BYTES);
 	keep_log(BOOT_DIR "/dmesg");
 }
 
@@ -598,6 +615,10 @@ static void plan_line(char *line)
 		shell = strdup(rest);
 	} else if (!strcmp(line, "command")) {
 		shell_command = unescaped(rest);
+	} else if (!strcmp(line, "keep") && next && nr_kept < MAX_KEPT) {
+		*next++ = '\0';
+		kept[nr_kept].name = strdup(rest);
+		kept[nr_kept++].path = strdup(next);
 	} else if (!strcmp(line, "hostroot") && next) {
 		*next++ = '\0';
 		mount_host(rest, next);
@@ -937,6 +958,26 @@ static void send_artifacts(void)
 	}
 	if (!lstat(ARTIFACTS, &st))
 		artifacts_dev = st.st_dev;
+}
+
+/* The files that the plan asked for, each whole or not at all, whatever the tests did to names in /run */
+static void send_kept(void)
+{
+	static const char * const copy = "/run/kept";
+	struct stat st;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < nr_kept; i++) {
+		unlink(copy);
+		ret = keep_file(kept[i].path, copy, KEPT_BYTES);
+		if (ret)
+			trouble("keep %s: %s", kept[i].path, strerror(-ret));
+		else if (!lstat(copy, &st))
+			tar_file(AT_FDCWD, copy, kept[i].name, st.st_dev);
+		beat();
+	}
+	unlink(copy);
 }
 
 static void send_dmesg(void)
@@ -1281,6 +1322,7 @@ int main(void)
 		run_test(i + 1, tests[i]);
 	if (shell)
 		run_shell();
+	send_kept();
 	send_dmesg();
 	tell("goodbye %llu %016llx", ktap_sign.bytes,
 	     sign_tag(&ktap_sign));

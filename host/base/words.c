@@ -61,6 +61,7 @@ static const struct {
 		[FATE_IDENTICAL] = { "identical", RESULT_SKIP },
 		[FATE_BROKEN] = { "broken", RESULT_BROKEN },
 		[FATE_UNFIT] = { "does not fit", RESULT_NONE },
+		[FATE_UNBUILT] = { "does not build", RESULT_NONE },
 		[FATE_UNSEEN] = { "not tested", RESULT_NONE },
 	},
 };

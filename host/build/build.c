@@ -724,6 +724,7 @@ void build_result_free(struct build_result *r)
 	g_free(r->image);
 	g_free(r->config);
 	g_free(r->sha256);
+	g_free(r->objects);
 	g_free(r);
 }
 
@@ -744,6 +745,7 @@ static struct build_result *result_load(const char *dir, const char *arch)
 	r->image = g_build_filename(dir, image_name(arch), NULL);
 	r->config = g_build_filename(dir, "config", NULL);
 	r->sha256 = g_strdup(sum);
+	r->objects = g_strdup(json_string_value(json_object_get(j, "objects")));
 	r->cached = true;
 	json_decref(j);
 	return r;
@@ -759,6 +761,22 @@ static bool copy_file(const char *from, const char *to, GError **err)
 		return true;
 	mmg_set_error(err, MMG_EXIT_BROKEN, "cannot copy %s to %s: %s", from, to, e->message);
 	return false;
+}
+
+/* Copy what @spec keeps of @obj to @dir/kept; what the build did not make is passed over */
+static bool keep_files(const struct build_spec *spec, const char *obj, const char *dir, GError **err)
+{
+	bool ok = true;
+
+	for (guint i = 0; ok && spec->keep && i < spec->keep->len; i++) {
+		g_autofree char *from = g_build_filename(obj, spec->keep->pdata[i], NULL);
+		g_autofree char *to = g_build_filename(dir, "kept", spec->keep->pdata[i], NULL);
+		g_autofree char *parent = g_path_get_dirname(to);
+
+		if (g_file_test(from, G_FILE_TEST_IS_REGULAR))
+			ok = mmg_mkdirs(parent, err) && copy_file(from, to, err);
+	}
+	return ok;
 }
 
 /* Put image, config and build.json into @dir, whole or not at all */
@@ -793,17 +811,17 @@ static struct build_result *result_store(const struct build_spec *spec, const ch
 	} else if (!copy_file(built, image, err)) {
 		goto out;
 	}
-	if (!copy_file(dot, config, err))
+	if (!copy_file(dot, config, err) || !keep_files(spec, obj, tmp, err))
 		goto out;
 	if (g_file_get_contents(rel_path, &release, NULL, NULL))
 		g_strchomp(release);
 	sum = mmg_sha256_file(image, err);
 	if (!sum)
 		goto out;
-	j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:s}", "source", spec->src->name,
+	j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:s, s:s}", "source", spec->src->name,
 		      "version", spec->src->version, "release", release ? release : "",
 		      "arch", spec->arch, "changes", changes, "compiler", compiler,
-		      "seconds", seconds, "sha256", sum);
+		      "seconds", seconds, "sha256", sum, "objects", obj);
 	if (json_dump_file(j, meta, JSON_INDENT(2))) {
 		mmg_set_error(err, MMG_EXIT_BROKEN, "cannot write %s", meta);
 		json_decref(j);
@@ -877,6 +895,24 @@ static char *result_dir(const struct work *w, const struct build_spec *spec, con
 	return mmg_cache_path("kernels", hash, NULL);
 }
 
+char *kernel_objects(const struct build_spec *spec)
+{
+	g_autofree char *name = objects_name(spec);
+	struct work *w = work_open(spec->src);
+	char *path = g_build_filename(w->dir, name, NULL);
+
+	work_close(w);
+	return path;
+}
+
+/* Is all of @r there that @spec wants? */
+static bool result_serves(const struct build_spec *spec, const struct build_result *r)
+{
+	g_autofree char *obj = spec->with_objects ? kernel_objects(spec) : NULL;
+
+	return r && (!obj || exists(obj, "include/generated/autoconf.h"));
+}
+
 struct build_result *kernel_build(const struct build_spec *spec, GError **err)
 {
 	g_autofree char *want = config_text(spec, err);
@@ -899,11 +935,15 @@ struct build_result *kernel_build(const struct build_spec *spec, GError **err)
 	dir = result_dir(w, spec, want, compiler);
 	/* what is finished needs no turn; whoever held the lock may have built this one */
 	r = result_load(dir, spec->arch);
-	if (r || !have_tools(err) || !work_lock(w, err))
+	if (result_serves(spec, r))
+		goto out;
+	g_clear_pointer(&r, build_result_free);
+	if (!have_tools(err) || !work_lock(w, err))
 		goto out;
 	r = result_load(dir, spec->arch);
-	if (r)
+	if (result_serves(spec, r))
 		goto out;
+	g_clear_pointer(&r, build_result_free);
 	changed = changed_load(w);
 	if (work_refresh(w, spec->src, listing, changed, err) &&
 	    work_overlay(w, spec->src, spec->overlay, changed, err))

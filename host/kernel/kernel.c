@@ -84,6 +84,8 @@ void kernel_free(struct kernel *k)
 	g_free(k->sha256);
 	g_free(k->role);
 	g_free(k->suite);
+	if (k->keep)
+		g_ptr_array_unref(k->keep);
 	g_free(k);
 }
 

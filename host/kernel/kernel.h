@@ -46,6 +46,7 @@ struct kernel {
 	char *sha256;
 	char *role;			/* NULL, "base", "patched", "mutant" */
 	char *suite;			/* Debian suite that debian:latest, stable or rc led to, or NULL */
+	GPtrArray *keep;		/* "NAME PATH": files of the guest taken as artifacts at its end, or NULL */
 	bool host;
 };
 

@@ -488,6 +488,8 @@ GPtrArray *plan_files(const struct boot_plan *bp, const struct kernel *k, const 
 		if (shuffle)
 			g_string_append_printf(plan, "env MMGATE_SHUFFLE=%" G_GUINT64_FORMAT "\n", shuffle);
 		g_string_append_printf(plan, "env MMGATE_TIMEOUT_SCALE=%d\n", plan_scale(!kvm_accel));
+		for (guint i = 0; k->keep && i < k->keep->len; i++)
+			g_string_append_printf(plan, "keep %s\n", (char *)k->keep->pdata[i]);
 		/* extra lines stand in place of the tests, which then are only there for their modules */
 		if (extra)
 			g_string_append(plan, extra);

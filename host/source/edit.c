@@ -354,13 +354,8 @@ static const char *skip_brackets(const char *p)
 	return NULL;
 }
 
-/*
- * Next definition of @name at or after @from: the name starts in a line that
- * begins in column 0, arguments follow, and a '{' before any ';'.  Kernel style
- * closes a function with a '}' in column 0.  [*@start, *@end) gets its text.
- */
-static bool next_definition(const char *text, const char *name, const char *from,
-			    const char **start, const char **end)
+bool edit_definition(const char *text, const char *name, const char *from, const char **start,
+		     const char **end)
 {
 	size_t len = strlen(name);
 
@@ -448,7 +443,7 @@ static void does_not_fit(const struct edit *e, const char *text, int defs, int n
 		return;
 	}
 	if (e->function)
-		next_definition(text, e->function, text, &start, &end);
+		edit_definition(text, e->function, text, &start, &end);
 	if (!n)
 		near = nearest_line(text, start, end, e->find);
 	mmg_set_error(err, MMG_EXIT_BROKEN, "%s: '%s' is found %s in %s of %s; it must be there "
@@ -466,7 +461,7 @@ char *edit_apply_text(const struct edit *e, const char *text, GError **err)
 
 	if (e->function) {
 		for (const char *from = text;
-		     next_definition(text, e->function, from, &start, &end); from = end) {
+		     edit_definition(text, e->function, from, &start, &end); from = end) {
 			int m = count_matches(start, end, e->find, &a, &l);
 
 			if (m && !n) {

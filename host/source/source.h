@@ -86,6 +86,13 @@ void edit_script_free(struct edit_script *s);
 /* True where at least one edit is for @version (and the script is) */
 bool edit_script_fits(const struct edit_script *s, const char *version, const char *arch);
 
+/*
+ * The next definition of the function @name in @text at or after @from: the name stands in a line
+ * that begins in column 0, arguments follow, and a '{' before any ';'.  Kernel style closes a function
+ * with a '}' in column 0.  [*@start, *@end) gets its text; false where there is none.
+ */
+bool edit_definition(const char *text, const char *name, const char *from, const char **start,
+		     const char **end);
 /* @text with @e applied, g_free() it; NULL with *@err where it fits nowhere or more than once */
 char *edit_apply_text(const struct edit *e, const char *text, GError **err);
 /*

@@ -217,7 +217,8 @@ static void look_at_packages(json_t *all)
 	static const struct { const char *group, *use; enum state state; } groups[] = {
 		{ "run", "for a verdict", LACKS },
 		{ "check", "for the suite's own tests, ./run.sh check", NOTE },
-		{ "build", "to build kernels: build, gate, mutants, bisect", NOTE },
+		{ "build", "to build kernels: build, gate, mutants, coverage, bisect", NOTE },
+		{ "generate", "for mutants --generate", NOTE },
 		{ "arm64", "for --arch arm64 on this host", NOTE },
 		{ "riscv64", "for --arch riscv64 on this host", NOTE },
 		{ "ppc64el", "for --arch ppc64el on this host", NOTE },

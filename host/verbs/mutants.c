@@ -11,7 +11,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "run/generated.h"
 #include "run/seen.h"
+#include "source/cparse.h"
 #include "verbs/verbs.h"
 
 /**
@@ -568,6 +570,23 @@ static json_t *test_mutant(struct hunt *h, const struct mutant *m, struct kernel
 	return run;
 }
 
+/* Two rules may make one kernel: the second is judged no more, and counts for nothing */
+static bool same_image(const struct hunt *h, struct mutant *m)
+{
+	for (guint i = 0; i < h->mutants->len; i++) {
+		const struct mutant *other = h->mutants->pdata[i];
+
+		if (other == m)
+			break;
+		if (g_strcmp0(other->sha256, m->sha256))
+			continue;
+		m->fate = FATE_IDENTICAL;
+		m->first = g_strdup_printf("the image is that of %s", other->script->name);
+		return true;
+	}
+	return false;
+}
+
 /* Judge the built mutant @k */
 static void try_kernel(struct hunt *h, struct mutant *m, struct kernel *k, GError **err)
 {
@@ -585,6 +604,8 @@ static void try_kernel(struct hunt *h, struct mutant *m, struct kernel *k, GErro
 		m->first = g_strdup("the image is the good kernel's, byte for byte: the edit is not in it");
 		return;
 	}
+	if (h->cli->generate && same_image(h, m))
+		return;
 	if (!tests->len) {
 		m->fate = m->script->survives ? FATE_EXPLAINED : FATE_BROKEN;
 		m->first = m->script->survives ? NULL : g_strdup("no test is named for it");
@@ -627,7 +648,8 @@ static bool try_mutant(struct hunt *h, guint i, GError **err)
 		return false;
 	}
 	if (e) {
-		m->fate = FATE_BROKEN;
+		/* a rule does not know what the compiler takes */
+		m->fate = h->cli->generate && !k ? FATE_UNBUILT : FATE_BROKEN;
 		m->first = g_strdup(e->message);
 	}
 	return !mmg_check_interrupt(err);
@@ -865,8 +887,10 @@ static int verdict(const struct hunt *h, json_t *run)
 	unsigned int killed = count_fate(h, FATE_KILLED), survived = count_fate(h, FATE_SURVIVED);
 	unsigned int explained = count_fate(h, FATE_EXPLAINED), broken_only = count_broken_only(h);
 	unsigned int lost = count_fate(h, FATE_BROKEN) + count_fate(h, FATE_UNSEEN) +
-			    count_fate(h, FATE_IDENTICAL);
+			    (h->cli->generate ? 0 : count_fate(h, FATE_IDENTICAL));
 	unsigned int unfit = count_fate(h, FATE_UNFIT), wanted = 0;
+	unsigned int unbuilt = count_fate(h, FATE_UNBUILT);
+	unsigned int equal = h->cli->generate ? count_fate(h, FATE_IDENTICAL) : 0;
 	g_autoptr(GString) s = g_string_new(NULL);
 	int status;
 
@@ -876,7 +900,7 @@ static int verdict(const struct hunt *h, json_t *run)
 		wanted += m->fate == FATE_UNFIT && must_fit(h, m);
 	}
 	status = survived ? MMG_EXIT_FAIL : lost || wanted ? MMG_EXIT_BROKEN : MMG_EXIT_OK;
-	g_string_printf(s, "%u of %u mutants killed", killed, h->mutants->len - unfit);
+	g_string_printf(s, "%u of %u mutants killed", killed, h->mutants->len - unfit - unbuilt - equal);
 	if (broken_only)
 		g_string_append_printf(s, " (%u by a broken experiment only)", broken_only);
 	if (explained)
@@ -885,6 +909,10 @@ static int verdict(const struct hunt *h, json_t *run)
 		g_string_append_printf(s, ", %u survived", survived);
 	if (lost)
 		g_string_append_printf(s, ", %u could not be judged", lost);
+	if (unbuilt)
+		g_string_append_printf(s, ", %u more do%s not build", unbuilt, unbuilt == 1 ? "es" : "");
+	if (equal)
+		g_string_append_printf(s, ", %u more make%s no new image", equal, equal == 1 ? "s" : "");
 	if (unfit)
 		g_string_append_printf(s, ", %u more do%s not fit %s", unfit, unfit == 1 ? "es" : "",
 				       h->src->version);
@@ -911,7 +939,7 @@ static int answer(struct hunt *h, GError **err)
 	json_object_set(run, "duration_s", json_object_get(out, "duration_s"));
 	json_object_set_new(run, "mutants", out);
 	json_object_set_new(run, "id", json_string(id));
-	if (!h->cli->args->len && !h->cli->tests->len)
+	if (!h->cli->generate && !h->cli->args->len && !h->cli->tests->len)
 		remember(h, out, &e);
 	if (e)
 		status_note("not remembered: %s", e->message);
@@ -1150,16 +1178,45 @@ static bool hunt(struct hunt *h, GError **err)
 	return ok;
 }
 
+/* Do --generate and its options go together with the rest of the command line? */
+static bool generate_usage(const struct cli *cli, GError **err)
+{
+	if (!cli->generate && (cli->count || cli->function || cli->coverage))
+		mmg_set_error(err, MMG_EXIT_USAGE, "--count, --function and --coverage of mutants go with --generate");
+	else if (cli->generate && cli->args->len)
+		mmg_set_error(err, MMG_EXIT_USAGE, "--generate makes its own mutants: %s is one of configs/mutants",
+			      (char *)cli->args->pdata[0]);
+	else if (cli->generate && cli->require->len)
+		mmg_set_error(err, MMG_EXIT_USAGE, "--require names mutants of configs/mutants, not generated ones");
+	else
+		return !cli->generate || c_parser_here(err);
+	return false;
+}
+
+static GPtrArray *generate(const struct cli *cli, const struct source *src, GError **err)
+{
+	const struct generated how = { .arch = cli_arch(cli), .function = cli->function, .coverage = cli->coverage,
+				       .config = cli->config, .count = cli->count, .seed = cli->seed,
+				       .dry_run = cli->dry_run };
+
+	return generated_files(&how, src, err);
+}
+
 int verb_mutants(struct cli *cli, GError **err)
 {
 	/* a wrong name is said before a kernel's source is fetched */
-	g_autoptr(GPtrArray) files = mutant_files(cli->args, err);
+	g_autoptr(GPtrArray) files = !generate_usage(cli, err) ? NULL :
+				     cli->generate ? g_ptr_array_new() : mutant_files(cli->args, err);
 	struct hunt h = { .cli = cli, .stop = !cli->tests->len, .began = g_get_monotonic_time() };
 	int status = MMG_EXIT_BROKEN;
 
 	if (files)
 		h.src = source_named(cli->tree, NULL, cli_kernel(cli).offline, err);
-	if (h.src && load_mutants(&h, files, err) && check_required(&h, err)) {
+	if (h.src && cli->generate) {
+		g_ptr_array_unref(files);
+		files = generate(cli, h.src, err);
+	}
+	if (h.src && files && load_mutants(&h, files, err) && check_required(&h, err)) {
 		if (cli->dry_run) {
 			status = dry_run(&h, err);
 		} else if (count_fate(&h, FATE_UNFIT) == h.mutants->len) {

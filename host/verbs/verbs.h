@@ -33,7 +33,9 @@ struct cli {
 	char *out;			/* --out */
 	uint64_t seed;			/* --seed, 0: the default */
 	uint64_t shuffle;		/* --shuffle, 0: tests and cases in their own order */
-	int count;			/* fuzz --count, 0: the default */
+	int count;			/* --count of fuzz and mutants, 0: the default */
+	bool generate;			/* mutants --generate */
+	char *function, *coverage;	/* of it */
 	bool json, junit, tap, html, kcidb, gitlab, github, patchwork;
 	bool strict;			/* what does not fit is an error: mutants, drift */
 	bool offline, dry_run, yes, quiet, no_history, destructive;
@@ -61,6 +63,7 @@ int verb_run(struct cli *cli, GError **err);
 int verb_gate(struct cli *cli, GError **err);
 int verb_mutants(struct cli *cli, GError **err);
 int verb_bench(struct cli *cli, GError **err);
+int verb_coverage(struct cli *cli, GError **err);
 int verb_bisect(struct cli *cli, GError **err);
 int verb_watch(struct cli *cli, GError **err);
 int verb_trend(struct cli *cli, GError **err);

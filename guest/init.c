@@ -960,7 +960,7 @@ static void send_artifacts(void)
 		artifacts_dev = st.st_dev;
 }
 
-/* The files that the plan asked for, each whole or not at all, whatever the tests did to names in /run */
+/* The files that the plan asked for, each whole or not at all, whatever tests did in /run */
 static void send_kept(void)
 {
 	static const char * const copy = "/run/kept";

@@ -119,7 +119,7 @@ void report_coverage_text(const struct coverage *c, FILE *to)
 
 /* ---- the page ---- */
 
-static void html_table(GString *out, const struct coverage *c)
+static void function_table(GString *out, const struct coverage *c)
 {
 	g_string_append(out, "<div class=\"scroll\"><table><thead><tr><th>function</th><th>file</th><th>lines</th>"
 			"<th>branches</th></tr></thead><tbody>\n");
@@ -148,7 +148,7 @@ static void html_table(GString *out, const struct coverage *c)
 	g_string_append(out, "</tbody></table></div>\n");
 }
 
-static void html_line(GString *out, const struct coverage_line *l)
+static void source_line(GString *out, const struct coverage_line *l)
 {
 	const char *class = l->assertion ? "a" : !l->count ? "n" : coverage_missed(l) ? "p" : "y";
 	g_autofree char *missed = is_missed(l) ? missed_text(l) : NULL;
@@ -185,7 +185,7 @@ static GString *page(const struct coverage *c)
 	g_string_append(out, "</p>\n<p class=\"soft\">Red: never runs. Yellow: runs, but some way out of the line is never "
 			"taken. Grey: an assertion, whose branches are not counted. The columns are line, count, branches "
 			"taken.</p></header>\n");
-	html_table(out, c);
+	function_table(out, c);
 	for (guint i = 0; i < c->functions->len; i++) {
 		const struct coverage_function *f = c->functions->pdata[i];
 
@@ -195,7 +195,7 @@ static GString *page(const struct coverage *c)
 		html_text(out, "%s (%s)", f->name, f->file);
 		g_string_append(out, "</h2>\n<div class=\"scroll\"><table class=\"source\"><tbody>\n");
 		for (guint n = 0; n < f->lines->len; n++)
-			html_line(out, f->lines->pdata[n]);
+			source_line(out, f->lines->pdata[n]);
 		g_string_append(out, "</tbody></table></div>\n");
 	}
 	g_string_append(out, "</body>\n</html>\n");

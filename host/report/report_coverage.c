@@ -119,87 +119,88 @@ void report_coverage_text(const struct coverage *c, FILE *to)
 
 /* ---- the page ---- */
 
-static void function_table(GString *out, const struct coverage *c)
+static void table_row(struct html *h, const struct coverage *c, guint i)
 {
-	g_string_append(out, "<div class=\"scroll\"><table><thead><tr><th>function</th><th>file</th><th>lines</th>"
-			"<th>branches</th></tr></thead><tbody>\n");
-	for (guint i = 0; i < c->functions->len; i++) {
-		const struct coverage_function *f = c->functions->pdata[i];
-		const struct coverage_sum s = coverage_sum(c, f);
-		g_autofree char *lines = share(s.lines_reached, s.lines);
-		g_autofree char *branches = share(s.branches_reached, s.branches);
-		bool counted = f->state == COVERAGE_COUNTED;
+	const struct coverage_function *f = c->functions->pdata[i];
+	const struct coverage_sum s = coverage_sum(c, f);
+	g_autofree char *lines = share(s.lines_reached, s.lines);
+	g_autofree char *branches = share(s.branches_reached, s.branches);
 
-		g_string_append(out, "<tr><td>");
-		if (counted)
-			g_string_append_printf(out, "<a href=\"#f%u\">", i);
-		html_text(out, "%s", f->name);
-		g_string_append(out, counted ? "</a></td>" : "</td>");
-		html_element(out, "td", NULL, f->file);
-		if (counted) {
-			html_element(out, "td", s.lines_reached < s.lines ? "num skip" : "num pass", lines);
-			html_element(out, "td", s.branches_reached < s.branches ? "num skip" : "num pass", branches);
-		} else {
-			html_element(out, "td", "none", coverage_state_name(f->state));
-			html_element(out, "td", "none", "");
-		}
-		g_string_append(out, "</tr>\n");
+	html_open(h, "tr", NULL);
+	if (f->state == COVERAGE_COUNTED) {
+		html_open(h, "td", NULL);
+		html_link(h, f->name, "#f%u", i);
+		html_close(h);
+		html_element(h, "td", NULL, f->file);
+		html_element(h, "td", s.lines_reached < s.lines ? "num skip" : "num pass", lines);
+		html_element(h, "td", s.branches_reached < s.branches ? "num skip" : "num pass", branches);
+	} else {
+		html_element(h, "td", NULL, f->name);
+		html_element(h, "td", NULL, f->file);
+		html_element(h, "td", "none", coverage_state_name(f->state));
+		html_element(h, "td", "none", "");
 	}
-	g_string_append(out, "</tbody></table></div>\n");
+	html_close(h);
 }
 
-static void source_line(GString *out, const struct coverage_line *l)
+static void source_line(struct html *h, const struct coverage_line *l)
 {
 	const char *class = l->assertion ? "a" : !l->count ? "n" : coverage_missed(l) ? "p" : "y";
 	g_autofree char *missed = is_missed(l) ? missed_text(l) : NULL;
 
-	g_string_append_printf(out, "<tr class=\"%s\"><td class=\"num\">%u</td><td class=\"num\">%" G_GUINT64_FORMAT
-			       "</td><td class=\"num\">", class, l->nr, l->count);
+	html_open(h, "tr", class);
+	html_elementf(h, "td", "num", "%u", l->nr);
+	html_elementf(h, "td", "num", "%" G_GUINT64_FORMAT, l->count);
 	if (l->branches->len)
-		g_string_append_printf(out, "%u/%u", l->branches->len - coverage_missed(l), l->branches->len);
-	g_string_append(out, "</td><td><code>");
-	html_text(out, "%s", l->text);
-	g_string_append(out, "</code>");
-	if (missed) {
-		g_string_append(out, "<br><small>");
-		html_text(out, "%s%s%s", missed, l->reason ? "; " : "", l->reason ? l->reason : "");
-		g_string_append(out, "</small>");
-	}
-	g_string_append(out, "</td></tr>\n");
+		html_elementf(h, "td", "num", "%u/%u", l->branches->len - coverage_missed(l), l->branches->len);
+	else
+		html_element(h, "td", "num", "");
+	html_open(h, "td", NULL);
+	html_element(h, "code", NULL, l->text);
+	if (missed)
+		html_elementf(h, "p", "alt", "%s%s%s", missed, l->reason ? "; " : "", l->reason ? l->reason : "");
+	html_close(h);
+	html_close(h);
 }
 
 static GString *page(const struct coverage *c)
 {
+	static const char *const heads[] = { "function", "file", "lines", "branches", NULL };
+	static const char *const columns[] = { "line", "count", "ways taken", "source", NULL };
 	const struct coverage_sum all = coverage_sum(c, NULL);
 	g_autofree char *lines = share(all.lines_reached, all.lines);
 	g_autofree char *branches = share(all.branches_reached, all.branches);
-	GString *out = g_string_new(NULL);
+	struct html *h = html_new("mmgate: what the tests reach",
+				  "table.source td{border-width:0 1px}tr.n td{background:var(--mark)}"
+				  "tr.p td{background:color-mix(in srgb,var(--skip) 22%,transparent)}"
+				  "tr.a td{color:var(--soft)}");
 
-	html_begin(out, "mmgate: what the tests reach");
-	g_string_append(out, "<style>table.source td{border-width:0 1px}tr.n td{background:var(--mark)}"
-			"tr.p td{background:color-mix(in srgb,var(--skip) 22%,transparent)}"
-			"tr.a td{color:var(--soft)}</style>\n<header><h1>What the tests reach of the guarded functions</h1>\n"
-			"<p class=\"soft\">");
-	html_text(out, "%s, %s, %u boots, image %.12s: lines %s, branches %s", c->source, c->arch, c->boots, c->sha256,
-		  lines, branches);
-	g_string_append(out, "</p>\n<p class=\"soft\">Red: never runs. Yellow: runs, but some way out of the line is never "
-			"taken. Grey: an assertion, whose branches are not counted. The columns are line, count, branches "
-			"taken.</p></header>\n");
-	function_table(out, c);
+	html_open(h, "header", NULL);
+	html_element(h, "h1", NULL, "What the tests reach of the guarded functions");
+	html_elementf(h, "p", "soft", "%s, %s, %u boots, image %.12s: lines %s, branches %s", c->source, c->arch, c->boots,
+		      c->sha256, lines, branches);
+	html_element(h, "p", "soft", "Red: never runs. Yellow: runs, but some way out of the line is never taken. Grey: an "
+		     "assertion, whose branches are not counted.");
+	html_close(h);
+	html_table(h, NULL, heads);
+	for (guint i = 0; i < c->functions->len; i++)
+		table_row(h, c, i);
+	html_table_end(h);
 	for (guint i = 0; i < c->functions->len; i++) {
 		const struct coverage_function *f = c->functions->pdata[i];
 
 		if (f->state != COVERAGE_COUNTED)
 			continue;
-		g_string_append_printf(out, "<h2 id=\"f%u\">", i);
-		html_text(out, "%s (%s)", f->name, f->file);
-		g_string_append(out, "</h2>\n<div class=\"scroll\"><table class=\"source\"><tbody>\n");
+		html_open(h, "h2", NULL);
+		html_attr(h, "id", "f%u", i);
+		html_text(h, "%s (%s)", f->name, f->file);
+		html_close(h);
+		html_table(h, "source", columns);
 		for (guint n = 0; n < f->lines->len; n++)
-			source_line(out, f->lines->pdata[n]);
-		g_string_append(out, "</tbody></table></div>\n");
+			source_line(h, f->lines->pdata[n]);
+		html_table_end(h);
 	}
-	g_string_append(out, "</body>\n</html>\n");
-	return out;
+	return html_finish(h);
 }
 
 bool report_coverage(const struct coverage *c, const char *dir, GError **err)

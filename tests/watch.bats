@@ -93,6 +93,54 @@ for r in sqlite3.connect(sys.argv[1]).execute("SELECT state, title FROM series O
 	END
 }
 
+# What is written in the reply to mail $1 of the box; the mail and the reply as a thread in $BATS_TEST_TMPDIR/thread
+reply_to() {
+	local f
+
+	"$mmgate" watch "$box" --tree "$tree" --once --out "$out" --from 'Tess Ter <tess@example.org>'
+	export HOME="$BATS_TEST_TMPDIR/home"
+	mkdir -p "$HOME"
+	git config --global user.name "Tess Ter"
+	git config --global user.email tess@example.org
+	for f in "$box/new/$1" "$out"/replies/*.eml; do
+		printf 'From x Thu Jan  1 00:00:00 1970\n'
+		cat "$f"
+		echo
+	done >"$BATS_TEST_TMPDIR/thread"
+}
+
+@test "git send-email takes the reply as it is" {
+	[ -x "$(git --exec-path)/git-send-email" ] || skip "git-email is not installed"
+	was=7 mail 1 long-id-of-a-mail-program.0123456789012345678901234567890123456789@mail.example.org \
+		"[PATCH] x: does not fit" "Tue, 1 Dec 2026 10:00:00 +0000" "References: <root@x>"
+	reply_to 1
+	run git send-email --dry-run --suppress-cc=all --confirm=never --smtp-server=/bin/false "$out"/replies/*.eml
+	[ "$status" = 0 ]
+	[[ "$output" == *"To: =?"*"<joerg@example.org>"* ]]
+	[[ "$output" == *"In-Reply-To: <long-id-of-a-mail-program.0123456789012345678901234567890123456789@mail.example.org>"* ]]
+	[[ "$output" == *"References: <root@x>"*"<long-id-of"* ]]
+	[[ "$output" == *"Result: OK"* ]]
+}
+
+@test "b4 finds the reply in the thread, and a trailer in it" {
+	command -v b4 >/dev/null || skip "b4 is not installed"
+	was=7 mail 1 b@x "[PATCH] x: does not fit" "Tue, 1 Dec 2026 10:00:00 +0000"
+	reply_to 1
+	echo "Tested-by: Tess Ter <tess@example.org>" >>"$BATS_TEST_TMPDIR/thread"
+	run b4 --offline-mode am -m "$BATS_TEST_TMPDIR/thread" -o - b@x </dev/null
+	[ "$status" = 0 ]
+	[[ "$output" == *"Analyzing 2 messages"* ]]
+	[[ "$output" == *"+ Tested-by: Tess Ter <tess@example.org>"* ]]
+}
+
+@test "a reply names no folder of this machine" {
+	was=7 mail 1 b@x "[PATCH] x: does not fit" "Tue, 1 Dec 2026 10:00:00 +0000"
+	reply_to 1
+	run grep -F "$BATS_TEST_TMPDIR" "$out"/replies/*.eml
+	[ "$status" = 1 ]
+	grep -q 'does not apply to the tree' <(tr '\n' ' ' <"$(ls "$out"/replies/*.eml)")
+}
+
 @test "a newer revision in a thread of its own replaces the older" {
 	mail 1 v1@x "[PATCH] x: twice" "Tue, 1 Dec 2026 10:00:00 +0000"
 	value=3 mail 2 v2@x "[PATCH v2] x: twice" "Tue, 1 Dec 2026 11:00:00 +0000"

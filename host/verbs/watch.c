@@ -97,12 +97,23 @@ static char *commands_of(const struct watch *w, const struct mailed *s, const ch
 	return g_strconcat(first, second, NULL);
 }
 
+/* @text without the folders of this machine, which mean nothing to others; g_free() it */
+static char *without_paths(const struct watch *w, const char *text)
+{
+	GString *s = g_string_new(text);
+
+	g_string_replace(s, w->out, "results", 0);
+	g_string_replace(s, w->tree, "the tree", 0);
+	return g_string_free(s, FALSE);
+}
+
 static bool write_reply(struct watch *w, const struct mailed *s, struct queued *q, json_t *run,
 			const char *base, GError **err)
 {
 	g_autofree char *name = file_name(s), *file = g_strconcat(name, ".eml", NULL);
 	g_autofree char *commands = commands_of(w, s, base);
-	struct reply r = { .to = s->first, .run = run, .refused = q->reason, .tester = w->cli->tester,
+	g_autofree char *refused = without_paths(w, q->reason);
+	struct reply r = { .to = s->first, .run = run, .refused = refused, .tester = w->cli->tester,
 			   .commands = commands };
 
 	q->reply = g_build_filename(w->out, "replies", file, NULL);

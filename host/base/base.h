@@ -59,11 +59,15 @@ char *mmg_did_you_mean(const char *word, const char *const *known);
  * regular file, is an error.  g_key_file_unref() it; NULL with *@err (usage).
  */
 GKeyFile *conf_load(const char *path, GError **err);
+/* Value of @option ("CONFIG_NUMA") in the text of a .config: "y", "m", "16", "n" where it is not set; g_free() it */
+char *kconfig_value(const char *config, const char *option);
 /* Valid UTF-8 without control characters (tab kept), at most @max bytes, g_free() it */
 char *mmg_clean(const char *s, gssize len, gsize max);
 /* True where @glob matches the whole of @name or a leading part of it that ends at a '/' */
 bool mmg_glob(const char *glob, const char *name);
 bool mmg_glob_any(const GPtrArray *globs, const char *name);
+/* The test part of "GLOB@MACHINE", g_free() it; *@machine: what follows the '@', NULL where there is none */
+char *mmg_glob_split(const char *glob, const char **machine);
 
 /**
  * struct mmg_cmd - a child process to run to its end
@@ -138,6 +142,8 @@ bool obj_bool(const json_t *o, const char *key);
 
 /* ---- text.c ---- */
 
+/* The value of "Field: value" in a stanza such as a control file's, g_free() it; NULL where it has none */
+char *text_field(const char *stanza, const char *field);
 /* Columns that @s takes on a terminal */
 int text_width(const char *s);
 /* Append @s and pad it with blanks to @width columns */

@@ -86,3 +86,13 @@ GKeyFile *conf_load(const char *path, GError **err)
 	}
 	return nothing_twice(path, text, err) ? g_steal_pointer(&kf) : NULL;
 }
+
+char *kconfig_value(const char *config, const char *option)
+{
+	gsize n = strlen(option);
+
+	for (const char *at = config; (at = strstr(at, option)); at += n)
+		if (at[n] == '=' && (at == config || at[-1] == '\n'))
+			return g_strndup(at + n + 1, strcspn(at + n + 1, "\n"));
+	return g_strdup("n");
+}

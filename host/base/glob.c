@@ -30,3 +30,11 @@ bool mmg_glob_any(const GPtrArray *globs, const char *name)
 			return true;
 	return false;
 }
+
+char *mmg_glob_split(const char *glob, const char **machine)
+{
+	const char *at = strchr(glob, '@');
+
+	*machine = at ? at + 1 : NULL;
+	return at ? g_strndup(glob, at - glob) : g_strdup(glob);
+}

@@ -166,6 +166,29 @@ char *text_harmless(const char *s)
 }
 
 /**
+ * text_field() - a field of a control file or of another stanza of "Field: value" lines
+ * @stanza: its text
+ * @field: without the colon, in any case
+ *
+ * Return: the value without blanks around it, g_free() it; NULL where there is no such line.
+ */
+char *text_field(const char *stanza, const char *field)
+{
+	gsize n = strlen(field);
+	const char *line = stanza;
+
+	while (line && *line) {
+		const char *end = strchr(line, '\n');
+
+		if (!g_ascii_strncasecmp(line, field, n) && line[n] == ':')
+			return g_strstrip(end ? g_strndup(line + n + 1, end - line - n - 1) :
+					  g_strdup(line + n + 1));
+		line = end ? end + 1 : NULL;
+	}
+	return NULL;
+}
+
+/**
  * text_seconds() - a duration for people
  * @s: seconds
  *

@@ -471,19 +471,6 @@ static char *config_text(const struct build_spec *spec, GError **err)
 	return g_string_free(s, !ok);
 }
 
-/* Value of @option in the text of a .config: "y", "n", "16"; g_free() it */
-static char *config_value(const char *config, const char *option)
-{
-	g_autofree char *set = g_strdup_printf("\n%s=", option);
-	g_autofree char *at_top = g_strconcat("\n", config, NULL);
-	const char *p = strstr(at_top, set);
-
-	if (!p)
-		return g_strdup("n");
-	p += strlen(set);
-	return g_strndup(p, strcspn(p, "\n"));
-}
-
 /* Name and wanted value of a fragment line, false where it sets nothing */
 static bool fragment_line(const char *line, char **option, char **value)
 {
@@ -523,7 +510,7 @@ static GPtrArray *config_lost(const char *want, const char *config)
 			g_hash_table_replace(wanted, option, value);
 	g_hash_table_iter_init(&it, wanted);
 	while (g_hash_table_iter_next(&it, &k, &v)) {
-		g_autofree char *got = config_value(config, k);
+		g_autofree char *got = kconfig_value(config, k);
 
 		if (strcmp(got, v))
 			g_ptr_array_add(lost, g_strdup_printf("%s=%s (came out as %s)", (char *)k,

@@ -53,23 +53,6 @@ static void source_free(gpointer data)
 	g_free(s);
 }
 
-/* The value of "Field: value" in one stanza, g_free() it; or NULL */
-static char *stanza_field(const char *stanza, const char *field)
-{
-	gsize n = strlen(field);
-	const char *line = stanza;
-
-	while (line && *line) {
-		const char *end = strchr(line, '\n');
-
-		if (!g_ascii_strncasecmp(line, field, n) && line[n] == ':')
-			return g_strstrip(end ? g_strndup(line + n + 1, end - line - n - 1) :
-					  g_strdup(line + n + 1));
-		line = end ? end + 1 : NULL;
-	}
-	return NULL;
-}
-
 /* The lines of a deb822 stanza that say whom to trust, continuations included */
 static char *deb822_options(const char *stanza)
 {
@@ -155,10 +138,10 @@ static bool is_debian(const char *origin, const char *uri)
 /* One stanza of apt-get indextargets as a source, or NULL where it is not Debian's main */
 static struct source *source_parse(const char *stanza)
 {
-	char *uri = stanza_field(stanza, "Repo-URI"), *origin = stanza_field(stanza, "Origin");
-	char *part = stanza_field(stanza, "Component"), *by = stanza_field(stanza, "Created-By");
-	char *suite = stanza_field(stanza, "Release"), *where = stanza_field(stanza, "Sourcesentry");
-	char *label = stanza_field(stanza, "Label");
+	char *uri = text_field(stanza, "Repo-URI"), *origin = text_field(stanza, "Origin");
+	char *part = text_field(stanza, "Component"), *by = text_field(stanza, "Created-By");
+	char *suite = text_field(stanza, "Release"), *where = text_field(stanza, "Sourcesentry");
+	char *label = text_field(stanza, "Label");
 	struct source *s = NULL;
 
 	if (uri && suite && part && by && !strcmp(by, "Packages") && !strcmp(part, "main") &&
@@ -594,12 +577,12 @@ static bool apt_cache(struct apt *a, const char *verb, const GPtrArray *words, G
 static void add_stanza(GPtrArray *list, const char *stanza)
 {
 	struct apt_pkg *p = g_new0(struct apt_pkg, 1);
-	char *size = stanza_field(stanza, "Size");
+	char *size = text_field(stanza, "Size");
 
-	p->name = stanza_field(stanza, "Package");
-	p->version = stanza_field(stanza, "Version");
-	p->arch = stanza_field(stanza, "Architecture");
-	p->depends = stanza_field(stanza, "Depends");
+	p->name = text_field(stanza, "Package");
+	p->version = text_field(stanza, "Version");
+	p->arch = text_field(stanza, "Architecture");
+	p->depends = text_field(stanza, "Depends");
 	p->size = size ? g_ascii_strtoull(size, NULL, 10) : 0;
 	if (!p->depends)
 		p->depends = g_strdup("");

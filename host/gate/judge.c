@@ -86,9 +86,10 @@ static const char *claim_unseen(const struct gate *g, const struct judged *all, 
 		bool seen = false;
 
 		for (unsigned int j = 0; j < n && !seen; j++) {
-			g_auto(GStrv) at = g_strsplit(all[j].name, "@", 2);
+			const char *machine;
+			g_autofree char *name = mmg_glob_split(all[j].name, &machine);
 
-			seen = claim_matches(g->fixes->pdata[i], at[0], at[1]);
+			seen = claim_matches(g->fixes->pdata[i], name, machine);
 		}
 		if (!seen)
 			return g->fixes->pdata[i];
@@ -112,8 +113,9 @@ enum verdict gate_judge(const struct gate *g, json_t *run, json_t *out)
 	keys = seen_keys(base, patched);
 	all = g_new0(struct judged, keys->len + 1);
 	for (guint i = 0; i < keys->len; i++) {
-		g_auto(GStrv) at = g_strsplit(keys->pdata[i], "@", 2);
-		struct seen *a = seen_get(base, at[0], at[1]), *b = seen_get(patched, at[0], at[1]);
+		const char *machine;
+		g_autofree char *name = mmg_glob_split(keys->pdata[i], &machine);
+		struct seen *a = seen_get(base, name, machine), *b = seen_get(patched, name, machine);
 		struct judged *j = &all[n++];
 
 		j->name = keys->pdata[i];

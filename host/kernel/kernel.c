@@ -100,21 +100,13 @@ static struct kernel *kernel_new(const char *spec)
 
 char kernel_config(const struct kernel *k, const char *name)
 {
-	char *text = NULL, *want, *at, value = 'n';
+	g_autofree char *text = NULL, *option = g_strconcat("CONFIG_", name, NULL), *value = NULL;
 
 	if (!k->config || !g_file_get_contents(k->config, &text, NULL, NULL))
 		return 0;
-	want = g_strdup_printf("CONFIG_%s=", name);
-	for (at = text; (at = strstr(at, want)); at += strlen(want)) {
-		if (at != text && at[-1] != '\n')
-			continue;
-		/* Numbers and strings count as set */
-		value = at[strlen(want)] == 'm' ? 'm' : 'y';
-		break;
-	}
-	g_free(want);
-	g_free(text);
-	return value;
+	value = kconfig_value(text, option);
+	/* numbers and strings count as set */
+	return !strcmp(value, "n") ? 'n' : *value == 'm' ? 'm' : 'y';
 }
 
 /* ---- finding the parts ---- */

@@ -179,8 +179,8 @@ static void add_once(GPtrArray *list, const char *text)
 static void cast(GHashTable *votes, const struct guard *g, const char *glob_at, unsigned int weight,
 		 const char *place)
 {
-	g_auto(GStrv) parts = g_strsplit(glob_at, "@", 2);
-	const char *glob = parts[0];
+	const char *machine;
+	g_autofree char *glob = mmg_glob_split(glob_at, &machine);
 	struct vote *v = g_hash_table_lookup(votes, glob);
 
 	if (!v) {
@@ -191,8 +191,8 @@ static void cast(GHashTable *votes, const struct guard *g, const char *glob_at, 
 		g_hash_table_insert(votes, g_strdup(glob), v);
 	}
 	v->weight += weight;
-	if (parts[1])
-		add_once(v->machines, parts[1]);
+	if (machine)
+		add_once(v->machines, machine);
 	if (g->gate)
 		add_once(v->gates, g->gate);
 	else

@@ -96,16 +96,17 @@ bool names_known(const char *where, const GPtrArray *tests, const GPtrArray *mac
 	if (!known)
 		return false;
 	for (guint i = 0; tests && i < tests->len; i++) {
-		g_auto(GStrv) at = g_strsplit(tests->pdata[i], "@", 2);
+		const char *machine;
+		g_autofree char *test = mmg_glob_split(tests->pdata[i], &machine);
 
 		/* boot/splat and its like are no test's */
-		if (!g_str_has_prefix(at[0], "boot/") && !any_matches(at[0], known, may_name)) {
-			g_autofree char *lead = test_part(at[0]);
+		if (!g_str_has_prefix(test, "boot/") && !any_matches(test, known, may_name)) {
+			g_autofree char *lead = test_part(test);
 
 			return unknown(where, "test", lead, known, err);
 		}
-		if (at[1] && !any_matches(at[1], boards, machine_matches))
-			return unknown(where, "machine", at[1], boards, err);
+		if (machine && !any_matches(machine, boards, machine_matches))
+			return unknown(where, "machine", machine, boards, err);
 	}
 	for (guint i = 0; machines && i < machines->len; i++)
 		/* a path is a machine file elsewhere: machine_load() says what is wrong with it */

@@ -132,15 +132,6 @@ static bool fits(const struct test *t, const char *machine, bool named)
 	return machine_takes(machine, t);
 }
 
-/* The machine part of "GLOB@MACHINE", or NULL; *@test: the rest, g_free() it */
-static const char *glob_machine(const char *glob, char **test)
-{
-	const char *at = strchr(glob, '@');
-
-	*test = at ? g_strndup(glob, at - glob) : g_strdup(glob);
-	return at ? at + 1 : NULL;
-}
-
 /* Does any of @globs take @t on @machine?  Then its cases are in @cases, or *@all is set. */
 static bool globs_take(const GPtrArray *globs, const struct test *t, const char *machine,
 		       GPtrArray *cases, bool *all)
@@ -148,8 +139,8 @@ static bool globs_take(const GPtrArray *globs, const struct test *t, const char 
 	bool hit = *all = !globs->len;
 
 	for (guint i = 0; i < globs->len; i++) {
-		g_autofree char *test = NULL;
-		const char *only = glob_machine(globs->pdata[i], &test);
+		const char *only;
+		g_autofree char *test = mmg_glob_split(globs->pdata[i], &only);
 
 		if (!only || g_pattern_match_simple(only, machine))
 			hit |= glob_takes(test, t, cases, all);
@@ -166,11 +157,12 @@ static GPtrArray *machines_of(const struct test *t, const GPtrArray *globs, cons
 	for (guint i = 0; i < from->len; i++)
 		g_ptr_array_add(where, from->pdata[i]);
 	for (guint i = 0; !machines->len && i < globs->len; i++) {
-		const char *at = strchr(globs->pdata[i], '@');
+		const char *only;
+		g_autofree char *test = mmg_glob_split(globs->pdata[i], &only);
 
-		if (at && !strpbrk(at, "*?") &&
-		    !g_ptr_array_find_with_equal_func(where, at + 1, g_str_equal, NULL))
-			g_ptr_array_add(where, (char *)at + 1);
+		if (only && !strpbrk(only, "*?") &&
+		    !g_ptr_array_find_with_equal_func(where, only, g_str_equal, NULL))
+			g_ptr_array_add(where, (char *)only);
 	}
 	return where;
 }
@@ -196,11 +188,12 @@ static bool plan_test(GPtrArray *plan, const struct test *t, const GPtrArray *gl
 static bool globs_have_machines(const GPtrArray *globs, const GPtrArray *machines, GError **err)
 {
 	for (guint i = 0; machines->len && i < globs->len; i++) {
-		const char *at = strchr(globs->pdata[i], '@');
-		bool found = !at;
+		const char *only;
+		g_autofree char *test = mmg_glob_split(globs->pdata[i], &only);
+		bool found = !only;
 
 		for (guint j = 0; !found && j < machines->len; j++)
-			found = g_pattern_match_simple(at + 1, machines->pdata[j]);
+			found = g_pattern_match_simple(only, machines->pdata[j]);
 		if (!found) {
 			mmg_set_error(err, MMG_EXIT_USAGE, "test '%s' is for a machine that is not among those "
 				      "asked for; add it, or leave out what follows the '@'",

@@ -18,7 +18,7 @@ struct entry {
 	char *id, *file;
 	char *kind, *pattern, *owner, *link, *expires;
 	char **results;			/* "fail" where not said */
-	char **kernels;			/* ">=6.1 <6.12", or NULL */
+	char *kernels;			/* FROM..TO, or NULL */
 	char **archs, **machines;
 	GPatternSpec *spec;
 	guint matched;			/* results and splats */
@@ -38,7 +38,7 @@ static void entry_free(void *data)
 	g_free(e->link);
 	g_free(e->expires);
 	g_strfreev(e->results);
-	g_strfreev(e->kernels);
+	g_free(e->kernels);
 	g_strfreev(e->archs);
 	g_strfreev(e->machines);
 	g_free(e->places);
@@ -123,9 +123,8 @@ static const char *entry_fault(const struct entry *e)
 	for (char **r = e->results; r && *r; r++)
 		if (!result_bad(result_find(*r)))
 			return "results may list fail and broken only";
-	for (char **k = e->kernels; k && *k; k++)
-		if (**k && (!strchr("<>=", **k) || !strpbrk(*k, "0123456789")))
-			return "kernels must be a list such as \">=6.1 <6.12\"";
+	if (e->kernels && !version_range_valid(e->kernels))
+		return "kernels is no range: write FROM..TO, such as 6.1..6.12 (6.1 and later, before 6.12)";
 	return pattern_fault(e);
 }
 
@@ -171,7 +170,7 @@ static void load_group(json_t *run, GPtrArray *entries, GKeyFile *kf, const char
 	e->link = key_get(kf, group, "link");
 	e->expires = key_get(kf, group, "expires");
 	e->results = key_words(kf, group, "results");
-	e->kernels = key_words(kf, group, "kernels");
+	e->kernels = key_get(kf, group, "kernels");
 	e->archs = key_words(kf, group, "arch");
 	e->machines = key_words(kf, group, "machine");
 
@@ -248,31 +247,6 @@ static bool load(json_t *run, GPtrArray *entries, const char *dir, GError **err)
 	return true;
 }
 
-static bool kernel_in(char **range, const char *version)
-{
-	for (char **r = range; r && *r; r++) {
-		const char *v = *r + strspn(*r, "<>=");
-		int cmp = version_cmp(version, v);
-		bool ok;
-
-		if (!**r)
-			continue;
-		if (g_str_has_prefix(*r, ">="))
-			ok = cmp >= 0;
-		else if (g_str_has_prefix(*r, "<="))
-			ok = cmp <= 0;
-		else if (**r == '>')
-			ok = cmp > 0;
-		else if (**r == '<')
-			ok = cmp < 0;
-		else	/* =6.1 means every 6.1.y */
-			ok = !cmp || (g_str_has_prefix(version, v) && version[strlen(v)] == '.');
-		if (!ok)
-			return false;
-	}
-	return true;
-}
-
 static bool word_in(char **words, const char *word)
 {
 	bool any = false;
@@ -293,7 +267,7 @@ static bool scope_fits(struct entry *e, json_t *run, json_t *kernel, const char 
 
 	if (!*arch)
 		arch = obj_str(json_object_get(run, "host"), "arch");
-	return kernel_in(e->kernels, obj_str(kernel, "version")) && word_in(e->archs, arch) &&
+	return version_in_range(e->kernels, obj_str(kernel, "version")) && word_in(e->archs, arch) &&
 	       word_in(e->machines, machine);
 }
 

@@ -203,9 +203,10 @@ GPtrArray *seen_keys(GHashTable *a, GHashTable *b)
 
 bool claim_matches(const char *glob, const char *name, const char *machine)
 {
-	g_auto(GStrv) parts = g_strsplit(glob, "@", 2);
+	const char *only;
+	g_autofree char *test = mmg_glob_split(glob, &only);
 
-	return mmg_glob(parts[0], name) && (!parts[1] || mmg_glob(parts[1], machine));
+	return mmg_glob(test, name) && (!only || mmg_glob(only, machine));
 }
 
 const char *bad_boot(json_t *run, int nr)

@@ -282,20 +282,6 @@ bool pkg_is_archive(const char *path)
 
 /* ---- names and versions ---- */
 
-/* The value of "Field: value" in a Debian control file, g_free() it; or NULL */
-static char *control_field(const char *control, const char *field)
-{
-	char **lines = g_strsplit(control, "\n", -1), *value = NULL;
-	gsize n = strlen(field);
-	int i;
-
-	for (i = 0; lines[i] && !value; i++)
-		if (!g_ascii_strncasecmp(lines[i], field, n) && lines[i][n] == ':')
-			value = g_strstrip(g_strdup(lines[i] + n + 1));
-	g_strfreev(lines);
-	return value;
-}
-
 static bool deb_describe(struct pkg *p, const char *path, GError **err)
 {
 	struct layer ar = { 0 }, tar = { 0 };
@@ -306,9 +292,9 @@ static bool deb_describe(struct pkg *p, const char *path, GError **err)
 	    layer_enter(&tar, &ar, "control.tar*", path, err) &&
 	    layer_seek(&tar, "control", path, err) == 1 &&
 	    archive_read_data(tar.a, control, CONTROL_MAX) > 0) {
-		p->name = control_field(control, "Package");
-		p->version = control_field(control, "Version");
-		p->arch = control_field(control, "Architecture");
+		p->name = text_field(control, "Package");
+		p->version = text_field(control, "Version");
+		p->arch = text_field(control, "Architecture");
 		ok = p->name && p->version && p->arch;
 	}
 	if (!ok && err && !*err)
@@ -320,86 +306,27 @@ static bool deb_describe(struct pkg *p, const char *path, GError **err)
 	return ok;
 }
 
-static uint32_t be32(const unsigned char *b)
+/*
+ * An RPM by its file's name, NAME-VERSION-RELEASE.ARCH.rpm: it only names the package in what people
+ * read (which kernel and architecture it is, the image says).  A renamed file is known by its name.
+ */
+static void rpm_describe(struct pkg *p, const char *path)
 {
-	return (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3];
-}
+	g_autofree char *base = g_path_get_basename(path);
+	char *arch, *release, *version;
 
-/* A string of an RPM header at @h (magic, counts, index, store), or NULL */
-static char *rpm_string(const unsigned char *h, gsize len, uint32_t tag)
-{
-	const unsigned char *store;
-	uint32_t i, n, bytes, at;
-
-	n = be32(h + 8);
-	bytes = be32(h + 12);
-	store = h + 16 + (gsize)n * 16;
-	for (i = 0; i < n; i++) {
-		const unsigned char *e = h + 16 + (gsize)i * 16;
-
-		at = be32(e + 8);
-		if (be32(e) != tag || be32(e + 4) != 6 || at >= bytes ||
-		    store + bytes > h + len || !memchr(store + at, 0, bytes - at))
-			continue;
-		return g_strdup((const char *)store + at);
+	if (g_str_has_suffix(base, ".rpm"))
+		base[strlen(base) - strlen(".rpm")] = '\0';
+	arch = strrchr(base, '.');
+	release = arch ? g_strrstr_len(base, arch - base, "-") : NULL;
+	version = release ? g_strrstr_len(base, release - base, "-") : NULL;
+	if (!version || version == base) {
+		p->name = g_path_get_basename(path);
+		return;
 	}
-	return NULL;
-}
-
-/* Bytes that an RPM header at @h takes, 0 where it is none */
-static gsize rpm_header_size(const unsigned char *h, gsize len)
-{
-	uint32_t n, bytes;
-
-	if (len < 16 || memcmp(h, "\x8e\xad\xe8\x01", 4))
-		return 0;
-	n = be32(h + 8);
-	bytes = be32(h + 12);
-	if (n > 65536 || bytes > (64 << 20) || 16 + (gsize)n * 16 + bytes > len)
-		return 0;
-	return 16 + (gsize)n * 16 + bytes;
-}
-
-/* The lead (96 bytes), the signature header (padded to 8), then the header that counts */
-static bool rpm_describe(struct pkg *p, const char *path, GError **err)
-{
-	unsigned char *b = g_malloc0(80 << 20), *h = b + 96;
-	char *version, *release;
-	gsize len = 0, sig, main_size = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		ssize_t n = pread(fd, b, 80 << 20, 0);
-
-		len = n < 96 ? 0 : n - 96;
-		close(fd);
-	}
-	sig = rpm_header_size(h, len);
-	if (sig) {
-		sig = (sig + 7) & ~(gsize)7;
-		h += MIN(sig, len);
-		len -= MIN(sig, len);
-		main_size = rpm_header_size(h, len);
-	}
-	if (!main_size) {
-		mmg_set_error(err, MMG_EXIT_USAGE,
-			      "the package %s has no header in it; is it complete?", path);
-		g_free(b);
-		return false;
-	}
-	p->name = rpm_string(h, main_size, 1000);
-	version = rpm_string(h, main_size, 1001);
-	release = rpm_string(h, main_size, 1002);
-	p->arch = rpm_string(h, main_size, 1022);
-	p->version = version && release ? g_strdup_printf("%s-%s", version, release) : NULL;
-	g_free(version);
-	g_free(release);
-	g_free(b);
-	if (p->name && p->version)
-		return true;
-	mmg_set_error(err, MMG_EXIT_USAGE, "the package %s names neither itself nor its version",
-		      path);
-	return false;
+	p->name = g_strndup(base, version - base);
+	p->version = g_strndup(version + 1, arch - version - 1);
+	p->arch = g_strdup(arch + 1);
 }
 
 struct pkg *pkg_open(const char *path, GError **err)
@@ -412,7 +339,7 @@ struct pkg *pkg_open(const char *path, GError **err)
 	if (ok && kind == KIND_DEB)
 		ok = deb_describe(p, path, err);
 	else if (ok && kind == KIND_RPM)
-		ok = rpm_describe(p, path, err);
+		rpm_describe(p, path);
 	else if (ok)
 		p->name = g_path_get_basename(path);
 	if (ok)

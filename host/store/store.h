@@ -11,7 +11,8 @@
 
 /**
  * struct pkg - what a package says about itself
- * @name:	"linux-image-6.12.117+deb12-amd64"; the file's name where it says nothing
+ * @name:	"linux-image-6.12.117+deb12-amd64"; the file's name where it says nothing.
+ *		An RPM is known by its file's name alone
  * @version:	"6.12.117-1~deb12u1", or NULL
  * @arch:	in the package format's words ("amd64", "aarch64"), or NULL
  */

@@ -23,7 +23,7 @@ enum {
 static const struct verb {
 	const char *name;
 	unsigned int bit;
-	int (*fn)(struct cli *cli, GError **err);
+	verb_fn *fn;
 	const char *args;
 	const char *help;
 } verbs[] = {
@@ -512,13 +512,10 @@ static const struct verb *parse(struct cli *cli, struct words *w, enum cli_help 
 			      v->name, (char *)cli->args->pdata[0], v->name);
 		return NULL;
 	}
-	if (!v->fn)
-		mmg_set_error(err, MMG_EXIT_USAGE, "the verb '%s' is not in this build", v->name);
 	return v;
 }
 
-int (*cli_parse(struct cli *cli, int argc, char **argv, enum cli_help *help,
-		GError **err))(struct cli *cli, GError **err)
+verb_fn *cli_parse(struct cli *cli, int argc, char **argv, enum cli_help *help, GError **err)
 {
 	struct words w = { .given = g_array_new(FALSE, FALSE, sizeof(struct given)),
 			   .rest = g_ptr_array_new() };

@@ -35,7 +35,7 @@ static bool stdout_lost(int status)
 
 int main(int argc, char **argv)
 {
-	int (*fn)(struct cli *cli, GError **err);
+	verb_fn *fn;
 	struct cli *cli;
 	GError *err = NULL;
 	enum cli_help help;

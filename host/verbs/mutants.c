@@ -198,9 +198,10 @@ static GPtrArray *tests_for(const struct hunt *h, const struct mutant *m)
 	GPtrArray *from = h->cli->tests->len ? h->cli->tests : m->script->notice;
 
 	for (guint i = 0; i < from->len; i++) {
-		g_auto(GStrv) at = g_strsplit(from->pdata[i], "@", 2);
+		const char *machine;
+		g_autofree char *test = mmg_glob_split(from->pdata[i], &machine);
 
-		add_unique(tests, at[0]);
+		add_unique(tests, test);
 	}
 	return tests;
 }
@@ -219,9 +220,10 @@ static GPtrArray *machines_for(const struct hunt *h, const struct mutant *m)
 	if (machines->len || h->cli->tests->len)
 		return machines;
 	for (guint i = 0; i < notice->len; i++) {
-		g_auto(GStrv) at = g_strsplit(notice->pdata[i], "@", 2);
+		const char *machine;
+		g_autofree char *test = mmg_glob_split(notice->pdata[i], &machine);
 
-		add_unique(machines, at[1] ? at[1] : "default");
+		add_unique(machines, machine ? machine : "default");
 	}
 	return machines;
 }
@@ -660,8 +662,9 @@ static bool try_mutant(struct hunt *h, guint i, GError **err)
 static bool names_test(const struct mutant *m, const char *test)
 {
 	for (guint i = 0; i < m->script->notice->len; i++) {
-		g_auto(GStrv) at = g_strsplit(m->script->notice->pdata[i], "@", 2);
-		g_autofree char *t = test_of(at[0]);
+		const char *machine;
+		g_autofree char *glob = mmg_glob_split(m->script->notice->pdata[i], &machine);
+		g_autofree char *t = test_of(glob);
 
 		if (mmg_glob(t, test))
 			return true;
@@ -808,16 +811,31 @@ static bool has_word(const json_t *list, const char *word)
 	return false;
 }
 
+/* The sign of a column: a to z, then A to Z, then numbers from 53 on */
+static char *column_sign(guint c)
+{
+	if (c < 26)
+		return g_strdup_printf("%c", 'a' + c);
+	return c < 52 ? g_strdup_printf("%c", 'A' + c - 26) : g_strdup_printf("%u", c + 1);
+}
+
 static void print_matrix(const json_t *list, const GPtrArray *cols)
 {
+	int width = cols->len <= 52 ? 1 : cols->len < 100 ? 2 : 3;
 	const json_t *m;
 	size_t i;
 
-	for (guint c = 0; c < cols->len; c++)
-		printf("  %c  %s\n", 'a' + c % 26, (char *)cols->pdata[c]);
+	for (guint c = 0; c < cols->len; c++) {
+		g_autofree char *sign = column_sign(c);
+
+		printf("  %*s  %s\n", width, sign, (char *)cols->pdata[c]);
+	}
 	printf("\n  %-34s ", "F fail  P panic or hang  S splat");
-	for (guint c = 0; c < cols->len; c++)
-		printf(" %c", 'a' + c % 26);
+	for (guint c = 0; c < cols->len; c++) {
+		g_autofree char *sign = column_sign(c);
+
+		printf(" %*s", width, sign);
+	}
 	printf("\n  %-34s ", "B broken  . passes  - not shown it");
 	printf("\n");
 	json_array_foreach(list, i, m) {
@@ -827,7 +845,7 @@ static void print_matrix(const json_t *list, const GPtrArray *cols)
 		for (guint c = 0; c < cols->len; c++) {
 			const char *k = str(kills, cols->pdata[c]);
 
-			printf(" %s", *k ? k : has_word(shown, cols->pdata[c]) ? "." : "-");
+			printf(" %*s", width, *k ? k : has_word(shown, cols->pdata[c]) ? "." : "-");
 		}
 		printf("  %s%s%s%s\n", str(m, "fate"), obj_fate(m) == FATE_KILLED &&
 		       !json_is_true(json_object_get(m, "noticed_as_expected")) ?

@@ -94,14 +94,15 @@ int cli_reports(const struct cli *cli, json_t *run, const char *dir, GError **er
 /* The architecture asked for, or the host's, as a static string */
 const char *cli_arch(const struct cli *cli);
 void cli_free(struct cli *cli);
+/* A verb: exit status, with *@err where that is to be explained */
+typedef int verb_fn(struct cli *cli, GError **err);
 /* What was asked for in place of doing something: nothing, cli_usage() of all or of the verb, the version */
 enum cli_help { CLI_HELP_NONE, CLI_HELP_ALL, CLI_HELP_VERB, CLI_VERSION };
 /*
  * Parse argv into @cli and return the verb's function, or NULL with *@err
  * (usage).  The first word is the verb; options stand on either side of it.
  */
-int (*cli_parse(struct cli *cli, int argc, char **argv, enum cli_help *help,
-		GError **err))(struct cli *cli, GError **err);
+verb_fn *cli_parse(struct cli *cli, int argc, char **argv, enum cli_help *help, GError **err);
 /* Help for @verb, or for all where NULL; g_free() it */
 char *cli_usage(const char *verb);
 

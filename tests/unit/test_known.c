@@ -151,11 +151,11 @@ static void scope(void **state)
 		const char *more;
 		bool fits;
 	} all[] = {
-		{ "kernels=>=6.1 <6.12\n", true },
-		{ "kernels==6.1\n", true },
-		{ "kernels=>=6.1.171\n", false },
-		{ "kernels=>=6.2\n", false },
-		{ "kernels=<6.10\n", true },
+		{ "kernels=6.1..6.12\n", true },
+		{ "kernels=6.1..6.2\n", true },
+		{ "kernels=6.1.171..\n", false },
+		{ "kernels=6.2..\n", false },
+		{ "kernels=..6.10\n", true },
 		{ "arch=arm64\n", false },
 		{ "arch=arm64;x86_64\n", true },
 		{ "machine=default\n", true },
@@ -196,7 +196,7 @@ static void unmatched_is_reported(void **state)
 	json_decref(run);
 	/* out of scope: nothing is known about it, nothing is said */
 	run = new_run(ENTRY("test", "kvm/eviction_order/shmem",
-			    "expires=2026-12-31\nkernels=>=7.0\n"));
+			    "expires=2026-12-31\nkernels=7.0..\n"));
 	assert_int_equal(json_array_size(json_object_get(run, "known_issues")), 0);
 	json_decref(run);
 }
@@ -219,6 +219,7 @@ static void refused(void **state)
 		ENTRY("test", "kvm/eviction_order/*", "expires=2026-13-45\n"),
 		ENTRY("test", "kvm/eviction_order/*", "expires=2026-12-31\nresults=pass\n"),
 		ENTRY("test", "kvm/eviction_order/*", "expires=2026-12-31\nkernels=6.1\n"),
+		ENTRY("test", "kvm/eviction_order/*", "expires=2026-12-31\nkernels=>=6.1\n"),
 		ENTRY("test", "kvm/eviction_order/*", "expires=2026-12-31\nmachines=default\n"),
 		"[e1]\nkind=test\npattern=kvm/eviction_order/*\nowner=A\nexpires=2026-12-31\n",
 		"[e1]\nkind=test\npattern=kvm/eviction_order/*\nlink=https://x.org\nexpires=2026-12-31\n",

@@ -14,46 +14,7 @@
 #include "run/generated.h"
 #include "run/seen.h"
 #include "source/cparse.h"
-#include "verbs/verbs.h"
-
-/**
- * struct mutant - one edit script and what became of it
- * @kills:	test name -> "F" (failed), "P" (panic, hang), "S" (splat) or "B" (broken)
- * @shown:	names of the tests that said something of it
- * @first:	"case on machine: reason" of the first kill, or why it is broken
- * @judged:	when, where that was in an earlier hunt
- * @stopped:	its hunt ended at the first kill: tests that came later were not shown it
- */
-struct mutant {
-	struct edit_script *script;
-	GHashTable *overlay, *kills, *shown;
-	enum fate fate;
-	char *file, *first, *sha256, *judged;
-	bool stopped;
-	double build_s, test_s;
-	unsigned int cases;
-};
-
-struct hunt {
-	struct cli *cli;
-	struct source *src;
-	GPtrArray *mutants;		/* struct mutant * */
-	json_t *base_run;
-	GHashTable *base;		/* seen_collect() of it */
-	struct kernel *good;
-	struct judged_keys *keys;
-	char *dir;
-	bool stop;			/* a mutant's hunt ends at its first kill */
-	GPid ahead;			/* builds the next mutant, 0: nobody does */
-	gint64 began;
-};
-
-static const char *str(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
+#include "verbs/mutants.h"
 
 static void mutant_free(gpointer p)
 {
@@ -177,12 +138,6 @@ static bool check_required(const struct hunt *h, GError **err)
 		return false;
 	}
 	return true;
-}
-
-/* Is it an error that @m does not fit? */
-static bool must_fit(const struct hunt *h, const struct mutant *m)
-{
-	return h->cli->strict || mmg_glob_any(h->cli->require, m->script->name);
 }
 
 static void add_unique(GPtrArray *to, const char *word)
@@ -325,7 +280,7 @@ static void ahead_wait(struct hunt *h, bool now)
 static bool want_more(json_t *result, void *data)
 {
 	const struct hunt *h = data;
-	g_autofree char *key = g_strdup_printf("%s@%s", str(result, "name"), str(result, "machine"));
+	g_autofree char *key = g_strdup_printf("%s@%s", obj_str(result, "name"), obj_str(result, "machine"));
 	const struct seen *b = g_hash_table_lookup(h->base, key);
 
 	return obj_result(result) != RESULT_FAIL || !b || !b->t.pass || b->t.fail ||
@@ -352,218 +307,13 @@ static json_t *run_on(struct hunt *h, struct kernel *k, const char *name, GPtrAr
 	return suite_run(&s, &dir, err);
 }
 
-/* "kvm/aging/anon-4k" -> "kvm/aging"; g_free() it */
-static char *test_of(const char *name)
-{
-	const char *slash = strchr(name, '/');
-	const char *end = slash ? strchr(slash + 1, '/') : NULL;
-
-	return end ? g_strndup(name, end - name) : g_strdup(name);
-}
-
-/* Which test ran when the splat of @machine came: boot/splat itself where nobody knows */
-static char *splat_test(json_t *run, const char *machine)
-{
-	json_t *boot, *splat;
-	size_t i, j;
-
-	json_array_foreach(json_object_get(run, "boots"), i, boot) {
-		if (strcmp(str(boot, "machine"), machine))
-			continue;
-		json_array_foreach(json_object_get(boot, "splats"), j, splat)
-			if (*str(splat, "test") && !json_is_string(json_object_get(splat, "allowed")))
-				return g_strdup(str(splat, "test"));
-	}
-	return g_strdup("boot/splat");
-}
-
-static bool boot_died(json_t *run, const char *machine)
-{
-	json_t *boot;
-	size_t i;
-
-	json_array_foreach(json_object_get(run, "boots"), i, boot)
-		if (!strcmp(str(boot, "machine"), machine) &&
-		    (obj_state(boot) == STATE_PANIC || obj_state(boot) == STATE_HANG))
-			return true;
-	return false;
-}
-
-/* A stronger word replaces a weaker one: failed, panic, splat, broken */
-static void add_kill(struct mutant *m, const char *test, const char *word)
-{
-	static const char order[] = "BSPF";
-	const char *had = g_hash_table_lookup(m->kills, test);
-
-	if (!had || strchr(order, *word) > strchr(order, *had))
-		g_hash_table_replace(m->kills, g_strdup(test), (char *)word);
-}
-
-/* The reason of a boot that ended before PID 1 came, NULL where there is none */
-static const char *no_boot(json_t *run)
-{
-	json_t *boot;
-	size_t i;
-
-	json_array_foreach(json_object_get(run, "boots"), i, boot)
-		if (obj_state(boot) == STATE_NO_BOOT)
-			return str(boot, "reason");
-	return NULL;
-}
-
-static void count_shown(struct mutant *m, json_t *run)
-{
-	json_t *o;
-	size_t i;
-
-	json_array_foreach(json_object_get(run, "cases"), i, o) {
-		const char *name = str(o, "name");
-
-		if (!g_str_has_prefix(name, "boot/") && obj_result(o) != RESULT_SKIP)
-			g_hash_table_add(m->shown, test_of(name));
-	}
-	json_array_foreach(json_object_get(run, "boots"), i, o)
-		m->stopped |= obj_state(o) == STATE_STOPPED;
-}
-
-/* What passes on the good kernel and does not on the mutant */
-static void count_kills(const struct hunt *h, struct mutant *m, json_t *run)
-{
-	g_autoptr(GHashTable) base = seen_collect(h->base_run, 0);
-	g_autoptr(GHashTable) now = seen_collect(run, 0);
-	g_autoptr(GPtrArray) keys = NULL;
-	bool first_is_fail = false;
-
-	seen_align(base, h->base_run, 0, now, run, 0);
-	keys = seen_keys(base, now);
-	for (guint i = 0; i < keys->len; i++) {
-		const struct seen *b = g_hash_table_lookup(base, keys->pdata[i]);
-		const struct seen *n = g_hash_table_lookup(now, keys->pdata[i]);
-		g_autofree char *test = NULL;
-		const char *word;
-
-		if (!b || !n || !b->t.pass || b->t.fail || b->t.broken)
-			continue;
-		/* a boot without trouble is no test that ran */
-		m->cases += strcmp(b->name, "boot/splat") && n->t.pass + n->t.fail + n->t.broken;
-		if (!n->t.fail && !n->t.broken)
-			continue;
-		if (!strcmp(b->name, "boot/splat")) {
-			test = splat_test(run, b->machine);
-			word = "S";
-		} else {
-			test = test_of(b->name);
-			word = !n->t.fail ? "B" : boot_died(run, b->machine) ? "P" : "F";
-		}
-		add_kill(m, test, word);
-		if (!m->first || (!first_is_fail && n->t.fail)) {
-			g_free(m->first);
-			m->first = g_strdup_printf("%s on %s: %s", b->name, b->machine,
-						   n->reason ? n->reason : "");
-			first_is_fail = n->t.fail;
-		}
-	}
-}
-
-static void judge(struct hunt *h, struct mutant *m, json_t *run)
-{
-	const char *boot;
-
-	count_shown(m, run);
-	boot = no_boot(run);
-	if (boot) {
-		/* tried more than once by now: this kernel does not come up, and no test is needed */
-		add_kill(m, "boot", "P");
-		m->first = g_strdup(boot);
-	} else {
-		count_kills(h, m, run);
-	}
-	if (g_hash_table_size(m->kills)) {
-		m->fate = FATE_KILLED;
-		return;
-	}
-	m->fate = m->script->survives ? FATE_EXPLAINED : FATE_SURVIVED;
-	boot = bad_boot(run, 0);
-	if (!m->cases) {
-		m->fate = FATE_UNSEEN;
-		m->first = g_strdup_printf("nothing that passes on the good kernel ran: %s",
-					   boot ? boot : str(run, "reason"));
-	}
-}
-
-/* ---- what was found out before ---- */
-
-static bool only_broken(const struct mutant *m)
-{
-	GHashTableIter it;
-	gpointer v;
-
-	g_hash_table_iter_init(&it, m->kills);
-	while (g_hash_table_iter_next(&it, NULL, &v))
-		if (strcmp(v, "B"))
-			return false;
-	return g_hash_table_size(m->kills);
-}
-
-/* The words of add_kill() are constants */
-static const char *kill_word(const char *word)
-{
-	static const char *const words[] = { "F", "P", "S", "B" };
-
-	for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
-		if (!strcmp(words[i], word))
-			return words[i];
-	return NULL;
-}
-
-/* Take over what an earlier hunt found out about the same image, tests and machines */
-static bool recall(struct mutant *m, const char *key)
-{
-	json_t *j = judged_load(key), *v;
-	const char *test;
-	size_t i;
-
-	if (!j)
-		return false;
-	json_object_foreach(json_object_get(j, "kills"), test, v)
-		if (json_is_string(v) && kill_word(json_string_value(v)))
-			add_kill(m, test, kill_word(json_string_value(v)));
-	json_array_foreach(json_object_get(j, "shown"), i, v)
-		g_hash_table_add(m->shown, g_strdup(json_string_value(v)));
-	m->first = *str(j, "reason") ? g_strdup(str(j, "reason")) : NULL;
-	m->judged = g_strdup(str(j, "judged"));
-	m->stopped = json_is_true(json_object_get(j, "stopped"));
-	m->cases = json_integer_value(json_object_get(j, "cases"));
-	m->test_s = json_number_value(json_object_get(j, "test_s"));
-	m->fate = g_hash_table_size(m->kills) ? FATE_KILLED :
-		  m->script->survives ? FATE_EXPLAINED : FATE_SURVIVED;
-	json_decref(j);
-	return true;
-}
-
-static json_t *mutant_json(const struct mutant *m);
-
-/* Keep what later hunts may take over: an answer, not a failure to get one */
-static void keep(const struct mutant *m, const char *key)
-{
-	bool boots = !g_hash_table_contains(m->kills, "boot");
-	json_t *j;
-
-	if ((m->fate != FATE_KILLED && m->fate != FATE_SURVIVED && m->fate != FATE_EXPLAINED) ||
-	    only_broken(m) || (boots && !m->cases))
-		return;
-	j = mutant_json(m);
-	judged_save(key, j);
-	json_decref(j);
-}
-
 /* Run the tests of one, and again where the VM did not come up: that may be the host's fault */
 static json_t *test_mutant(struct hunt *h, const struct mutant *m, struct kernel *k,
 			   GPtrArray *tests, GPtrArray *machines, GError **err)
 {
 	json_t *run = run_on(h, k, m->script->name, tests, machines, err);
 
-	for (int again = 1; run && no_boot(run) && again <= 2 && !mmg_interrupted(); again++) {
+	for (int again = 1; run && mutant_no_boot(run) && again <= 2 && !mmg_interrupted(); again++) {
 		g_autofree char *name = g_strdup_printf("%s.%d", m->script->name, again);
 
 		json_decref(run);
@@ -613,7 +363,7 @@ static void try_kernel(struct hunt *h, struct mutant *m, struct kernel *k, GErro
 		m->first = m->script->survives ? NULL : g_strdup("no test is named for it");
 		return;
 	}
-	if (recall(m, whole) || recall(m, part))
+	if (mutant_recall(m, whole) || mutant_recall(m, part))
 		return;
 	run = test_mutant(h, m, k, tests, machines, err);
 	if (!run)
@@ -621,8 +371,8 @@ static void try_kernel(struct hunt *h, struct mutant *m, struct kernel *k, GErro
 	m->test_s = (g_get_monotonic_time() - start) / 1e6;
 	if (json_integer_value(json_object_get(run, "exit")) != MMG_EXIT_INTERRUPTED &&
 	    !mmg_interrupted()) {
-		judge(h, m, run);
-		keep(m, m->stopped ? part : whole);
+		mutant_judge(m, h->base_run, run);
+		mutant_keep(m, m->stopped ? part : whole);
 	}
 	json_decref(run);
 }
@@ -659,122 +409,6 @@ static bool try_mutant(struct hunt *h, guint i, GError **err)
 
 /* ---- the answer ---- */
 
-static bool names_test(const struct mutant *m, const char *test)
-{
-	for (guint i = 0; i < m->script->notice->len; i++) {
-		const char *machine;
-		g_autofree char *glob = mmg_glob_split(m->script->notice->pdata[i], &machine);
-		g_autofree char *t = test_of(glob);
-
-		if (mmg_glob(t, test))
-			return true;
-	}
-	return false;
-}
-
-static json_t *mutant_json(const struct mutant *m)
-{
-	json_t *kills = json_object(), *notice = json_array(), *shown = json_array();
-	g_autoptr(GList) saw = g_list_sort(g_hash_table_get_keys(m->shown), (GCompareFunc)strcmp);
-	g_autoptr(GList) tests = g_list_sort(g_hash_table_get_keys(m->kills), (GCompareFunc)strcmp);
-	bool expected = false;
-
-	for (GList *t = tests; t; t = t->next) {
-		json_object_set_new(kills, t->data, json_string(g_hash_table_lookup(m->kills, t->data)));
-		expected |= names_test(m, t->data);
-	}
-	for (GList *t = saw; t; t = t->next)
-		json_array_append_new(shown, json_string(t->data));
-	for (guint i = 0; i < m->script->notice->len; i++)
-		json_array_append_new(notice, json_string(m->script->notice->pdata[i]));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:b, s:s, s:f, s:f, s:i, s:s}",
-			 "name", m->script->name, "about", m->script->about, "room", m->script->room,
-			 "fate", fate_name(m->fate), "reason", m->first ? m->first : "",
-			 "survives", m->script->survives ? m->script->survives : "",
-			 "noticed_as_expected", expected, "kills", kills, "notice", notice,
-			 "shown", shown, "stopped", m->stopped, "judged", m->judged ? m->judged : "",
-			 "build_s", m->build_s, "test_s", m->test_s, "cases", m->cases,
-			 "image_sha256", m->sha256 ? m->sha256 : "");
-}
-
-/*
- * test -> { kills: [...], only: [...] }: "only" are mutants that no other test
- * kills of those that were shown it; one that was killed and put away says nothing of that.
- */
-static json_t *tests_json(const struct hunt *h)
-{
-	json_t *tests = json_object();
-
-	for (guint i = 0; i < h->mutants->len; i++) {
-		const struct mutant *m = h->mutants->pdata[i];
-		GHashTableIter it;
-		gpointer t;
-
-		g_hash_table_iter_init(&it, m->kills);
-		while (g_hash_table_iter_next(&it, &t, NULL)) {
-			json_t *o = json_object_get(tests, t);
-
-			if (!o) {
-				o = json_pack("{s:[], s:[]}", "kills", "only");
-				json_object_set_new(tests, t, o);
-			}
-			json_array_append_new(json_object_get(o, "kills"),
-					      json_string(m->script->name));
-			if (g_hash_table_size(m->kills) == 1 && !m->stopped)
-				json_array_append_new(json_object_get(o, "only"),
-						      json_string(m->script->name));
-		}
-	}
-	return tests;
-}
-
-static unsigned int count_fate(const struct hunt *h, enum fate f)
-{
-	unsigned int n = 0;
-
-	for (guint i = 0; i < h->mutants->len; i++)
-		n += ((struct mutant *)h->mutants->pdata[i])->fate == f;
-	return n;
-}
-
-/* Killed by nothing better than "broken": not green, but no test said what is wrong */
-static unsigned int count_broken_only(const struct hunt *h)
-{
-	unsigned int n = 0;
-
-	for (guint i = 0; i < h->mutants->len; i++)
-		n += only_broken(h->mutants->pdata[i]);
-	return n;
-}
-
-static unsigned int count_judged(const struct hunt *h)
-{
-	unsigned int n = 0;
-
-	for (guint i = 0; i < h->mutants->len; i++)
-		n += ((struct mutant *)h->mutants->pdata[i])->judged != NULL;
-	return n;
-}
-
-static json_t *hunt_json(const struct hunt *h)
-{
-	json_t *list = json_array(), *fates = json_object();
-	unsigned int killed = count_fate(h, FATE_KILLED), explained = count_fate(h, FATE_EXPLAINED);
-	unsigned int judged = killed + explained + count_fate(h, FATE_SURVIVED);
-
-	for (guint i = 0; i < h->mutants->len; i++)
-		json_array_append_new(list, mutant_json(h->mutants->pdata[i]));
-	for (int f = 0; f <= FATE_UNSEEN; f++)
-		json_object_set_new(fates, fate_name(f), json_integer(count_fate(h, f)));
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:f, s:o, s:f, s:i, s:o, s:o}",
-			 "source", h->src->name,
-			 "version", h->src->version, "arch", cli_arch(h->cli), "total",
-			 h->mutants->len, "judged_before", count_judged(h), "stop_at_first_kill", h->stop,
-			 "duration_s", (g_get_monotonic_time() - h->began) / 1e6, "fates", fates, "score",
-			 judged > explained ? (double)killed / (judged - explained) : 0.0,
-			 "broken_only", count_broken_only(h), "list", list, "tests", tests_json(h));
-}
-
 /* For later reports: which mutants a passing test kills */
 static void remember(const struct hunt *h, const json_t *out, GError **err)
 {
@@ -788,171 +422,16 @@ static void remember(const struct hunt *h, const json_t *out, GError **err)
 	free(text);
 }
 
-static GPtrArray *matrix_columns(const json_t *tests)
-{
-	GPtrArray *cols = g_ptr_array_new();
-	const char *name;
-	json_t *v;
-
-	json_object_foreach((json_t *)tests, name, v)
-		g_ptr_array_add(cols, (char *)name);
-	g_ptr_array_sort(cols, by_text);
-	return cols;
-}
-
-static bool has_word(const json_t *list, const char *word)
-{
-	const json_t *v;
-	size_t i;
-
-	json_array_foreach((json_t *)list, i, v)
-		if (!strcmp(json_string_value(v), word))
-			return true;
-	return false;
-}
-
-/* The sign of a column: a to z, then A to Z, then numbers from 53 on */
-static char *column_sign(guint c)
-{
-	if (c < 26)
-		return g_strdup_printf("%c", 'a' + c);
-	return c < 52 ? g_strdup_printf("%c", 'A' + c - 26) : g_strdup_printf("%u", c + 1);
-}
-
-static void print_matrix(const json_t *list, const GPtrArray *cols)
-{
-	int width = cols->len <= 52 ? 1 : cols->len < 100 ? 2 : 3;
-	const json_t *m;
-	size_t i;
-
-	for (guint c = 0; c < cols->len; c++) {
-		g_autofree char *sign = column_sign(c);
-
-		printf("  %*s  %s\n", width, sign, (char *)cols->pdata[c]);
-	}
-	printf("\n  %-34s ", "F fail  P panic or hang  S splat");
-	for (guint c = 0; c < cols->len; c++) {
-		g_autofree char *sign = column_sign(c);
-
-		printf(" %*s", width, sign);
-	}
-	printf("\n  %-34s ", "B broken  . passes  - not shown it");
-	printf("\n");
-	json_array_foreach(list, i, m) {
-		const json_t *kills = json_object_get(m, "kills"), *shown = json_object_get(m, "shown");
-
-		printf("  %-34s ", str(m, "name"));
-		for (guint c = 0; c < cols->len; c++) {
-			const char *k = str(kills, cols->pdata[c]);
-
-			printf(" %*s", width, *k ? k : has_word(shown, cols->pdata[c]) ? "." : "-");
-		}
-		printf("  %s%s%s%s\n", str(m, "fate"), obj_fate(m) == FATE_KILLED &&
-		       !json_is_true(json_object_get(m, "noticed_as_expected")) ?
-		       ", by other tests than its file names" : "",
-		       *str(m, "judged") ? ", seen " : "", str(m, "judged"));
-	}
-}
-
-static void print_only(const json_t *tests, const GPtrArray *cols)
-{
-	const json_t *m;
-	size_t j;
-
-	printf("\nkilled by one test only, of tests that ran to their end:\n");
-	for (guint c = 0; c < cols->len; c++) {
-		const json_t *only = json_object_get(json_object_get(tests, cols->pdata[c]), "only");
-
-		if (!json_array_size(only))
-			continue;
-		printf("  %s:", (char *)cols->pdata[c]);
-		json_array_foreach(only, j, m)
-			printf(" %s", json_string_value(m));
-		printf("\n");
-	}
-}
-
-static void print_hunt(const json_t *out)
-{
-	const json_t *list = json_object_get(out, "list"), *tests = json_object_get(out, "tests"), *m;
-	g_autoptr(GPtrArray) cols = matrix_columns(tests);
-	json_int_t before = json_integer_value(json_object_get(out, "judged_before"));
-	size_t i;
-
-	printf("mutants of %s\n\n", str(out, "source"));
-	print_matrix(list, cols);
-	print_only(tests, cols);
-	json_array_foreach(list, i, m) {
-		if (obj_fate(m) == FATE_KILLED)
-			continue;
-		printf("\n%s: %s\n  %s\n", str(m, "fate"), str(m, "name"), str(m, "about"));
-		if (*str(m, "survives"))
-			printf("  %s\n", str(m, "survives"));
-		else if (*str(m, "reason"))
-			printf("  %s\n", str(m, "reason"));
-		else
-			printf("  open: nothing noticed it\n");
-	}
-	if (before)
-		printf("\n%lld judged in earlier runs, with the same image, test programs and machines; "
-		       "to judge them anew remove\n%s/mutants/judged\n", (long long)before, mmg_cache());
-	printf("\nscore: %.0f %% in %.0f min\n", 100 * json_number_value(json_object_get(out, "score")),
-	       json_number_value(json_object_get(out, "duration_s")) / 60);
-}
-
-static int verdict(const struct hunt *h, json_t *run)
-{
-	unsigned int killed = count_fate(h, FATE_KILLED), survived = count_fate(h, FATE_SURVIVED);
-	unsigned int explained = count_fate(h, FATE_EXPLAINED), broken_only = count_broken_only(h);
-	unsigned int lost = count_fate(h, FATE_BROKEN) + count_fate(h, FATE_UNSEEN) +
-			    (h->cli->generate ? 0 : count_fate(h, FATE_IDENTICAL));
-	unsigned int unfit = count_fate(h, FATE_UNFIT), wanted = 0;
-	unsigned int unbuilt = count_fate(h, FATE_UNBUILT);
-	unsigned int equal = h->cli->generate ? count_fate(h, FATE_IDENTICAL) : 0;
-	g_autoptr(GString) s = g_string_new(NULL);
-	int status;
-
-	for (guint i = 0; i < h->mutants->len; i++) {
-		const struct mutant *m = h->mutants->pdata[i];
-
-		wanted += m->fate == FATE_UNFIT && must_fit(h, m);
-	}
-	status = survived ? MMG_EXIT_FAIL : lost || wanted ? MMG_EXIT_BROKEN : MMG_EXIT_OK;
-	g_string_printf(s, "%u of %u mutants killed", killed, h->mutants->len - unfit - unbuilt - equal);
-	if (broken_only)
-		g_string_append_printf(s, " (%u by a broken experiment only)", broken_only);
-	if (explained)
-		g_string_append_printf(s, ", %u survive as explained", explained);
-	if (survived)
-		g_string_append_printf(s, ", %u survived", survived);
-	if (lost)
-		g_string_append_printf(s, ", %u could not be judged", lost);
-	if (unbuilt)
-		g_string_append_printf(s, ", %u more do%s not build", unbuilt, unbuilt == 1 ? "es" : "");
-	if (equal)
-		g_string_append_printf(s, ", %u more make%s no new image", equal, equal == 1 ? "s" : "");
-	if (unfit)
-		g_string_append_printf(s, ", %u more do%s not fit %s", unfit, unfit == 1 ? "es" : "",
-				       h->src->version);
-	if (wanted)
-		g_string_append_printf(s, " (%u of them must, by --%s)", wanted,
-				       h->cli->strict ? "strict" : "require");
-	json_object_set_new(run, "verdict", json_string(result_name(exit_result(status))));
-	json_object_set_new(run, "exit", json_integer(status));
-	json_object_set_new(run, "reason", json_string(s->str));
-	return status;
-}
-
 static int answer(struct hunt *h, GError **err)
 {
-	json_t *run = h->base_run, *out = hunt_json(h);
+	json_t *run = h->base_run, *out = mutants_json(h);
 	bool forms = h->cli->json || h->cli->tap, quiet = h->cli->quiet;
 	g_autoptr(GError) e = NULL;
 	g_autofree char *id = g_path_get_basename(h->dir);
 	int status;
 
 	results_judge(run);
-	status = verdict(h, run);
+	status = mutants_verdict(h, run);
 	json_object_set_new(run, "complete", json_true());
 	json_object_set(run, "duration_s", json_object_get(out, "duration_s"));
 	json_object_set_new(run, "mutants", out);
@@ -965,7 +444,7 @@ static int answer(struct hunt *h, GError **err)
 		return MMG_EXIT_BROKEN;
 	status_clear();
 	if (!forms && !quiet) {
-		print_hunt(out);
+		mutants_print(out);
 		fprintf(stderr, "mmgate: results in %s\n", h->dir);
 	}
 	h->cli->quiet = !forms;
@@ -981,7 +460,7 @@ static bool has_case(json_t *run, size_t nr, const char *name, const char *machi
 	size_t i;
 
 	json_array_foreach(json_object_get(run, "cases"), i, o)
-		if (i < nr && !strcmp(str(o, "name"), name) && !strcmp(str(o, "machine"), machine))
+		if (i < nr && !strcmp(obj_str(o, "name"), name) && !strcmp(obj_str(o, "machine"), machine))
 			return true;
 	return false;
 }
@@ -996,7 +475,7 @@ static void merge(json_t *run, json_t *part, bool new)
 		json_int_t boot = json_integer_value(json_object_get(o, "boot"));
 
 		/* a case that was run several times is taken over as often */
-		if (new && has_case(run, had, str(o, "name"), str(o, "machine")))
+		if (new && has_case(run, had, obj_str(o, "name"), obj_str(o, "machine")))
 			continue;
 
 		json_object_set_new(o, "boot", json_integer(boot + first));
@@ -1078,7 +557,7 @@ static void base_keep(const struct hunt *h, const char *machine, const char *tes
 		good &= obj_state(o) == STATE_GOODBYE &&
 			!json_array_size(json_object_get(o, "splats"));
 	json_array_foreach(json_object_get(part, "cases"), i, o) {
-		if (!mmg_glob(test, str(o, "name")))
+		if (!mmg_glob(test, obj_str(o, "name")))
 			continue;
 		good &= !result_bad(obj_result(o));
 		json_array_append(cases, o);
@@ -1113,7 +592,7 @@ static bool test_base_on(struct hunt *h, const char *machine, GPtrArray *wanted,
 	}
 	/* the good kernel's own trouble is said, and its cases count for nothing */
 	if (json_integer_value(json_object_get(part, "exit")))
-		status_note("the good kernel on %s: %s", machine, str(part, "reason"));
+		status_note("the good kernel on %s: %s", machine, obj_str(part, "reason"));
 	for (guint i = 0; i < tests->len && !mmg_interrupted(); i++)
 		base_keep(h, machine, tests->pdata[i], part);
 	json_object_set(h->base_run, "host", json_object_get(part, "host"));
@@ -1159,7 +638,7 @@ static int dry_run(const struct hunt *h, GError **err)
 
 		if (m->fate == FATE_UNFIT) {
 			unfit++;
-			wanted += must_fit(h, m);
+			wanted += mutant_must_fit(h, m);
 			printf("%s: does not fit\n    %s\n", m->script->name, m->first);
 			continue;
 		}
@@ -1237,7 +716,7 @@ int verb_mutants(struct cli *cli, GError **err)
 	if (h.src && files && load_mutants(&h, files, err) && check_required(&h, err)) {
 		if (cli->dry_run) {
 			status = dry_run(&h, err);
-		} else if (count_fate(&h, FATE_UNFIT) == h.mutants->len) {
+		} else if (mutants_count(&h, FATE_UNFIT) == h.mutants->len) {
 			mmg_set_error(err, cli->strict || cli->require->len ? MMG_EXIT_BROKEN :
 				      MMG_EXIT_NOTHING, "none of the %u mutants fits %s",
 				      h.mutants->len, h.src->name);
@@ -1245,7 +724,7 @@ int verb_mutants(struct cli *cli, GError **err)
 			status = answer(&h, err);
 		} else if (h.base_run && h.dir && *err && (*err)->code == MMG_EXIT_INTERRUPTED) {
 			/* what is known so far is kept, marked incomplete */
-			json_object_set_new(h.base_run, "mutants", hunt_json(&h));
+			json_object_set_new(h.base_run, "mutants", mutants_json(&h));
 			json_object_set_new(h.base_run, "complete", json_false());
 			results_save(h.base_run, h.dir, NULL);
 		}

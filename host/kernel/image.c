@@ -219,6 +219,40 @@ static bool zboot_payload(const struct map *m, gsize *at, gsize *len)
 	return *at < m->len && *len <= m->len - *at;
 }
 
+/*
+ * The kernel in a unified kernel image: a PE file whose section ".linux" is a kernel as it
+ * would lie in a file of its own (the UAPI group's specification of UKIs).  What
+ * else it has (.initrd, .cmdline) is for another boot than ours.
+ */
+static bool uki_payload(const struct map *m, gsize *at, gsize *len)
+{
+	gsize pe, section;
+	unsigned int n, i;
+
+	if (m->len < 0x40 || memcmp(m->p, "MZ", 2))
+		return false;
+	pe = le32(m->p + 0x3c);
+	if (pe > m->len || m->len - pe < 24 || memcmp(m->p + pe, "PE\0\0", 4))
+		return false;
+	n = le16(m->p + pe + 6);
+	section = pe + 24 + le16(m->p + pe + 20);
+	for (i = 0; i < n; i++, section += 40) {
+		uint32_t size, raw;
+
+		if (section > m->len || m->len - section < 40)
+			return false;
+		if (memcmp(m->p + section, ".linux\0", 8))
+			continue;
+		/* what is in the file is rounded up, what is in memory is not */
+		size = le32(m->p + section + 8);
+		raw = le32(m->p + section + 16);
+		*len = size && size < raw ? size : raw;
+		*at = le32(m->p + section + 20);
+		return *len && *at < m->len && *len <= m->len - *at;
+	}
+	return false;
+}
+
 /* The Image in a compressed one; NULL where @m is none or is damaged */
 static GByteArray *decompress_image(const struct map *m, const char *path, GError **err)
 {
@@ -232,6 +266,31 @@ static GByteArray *decompress_image(const struct map *m, const char *path, GErro
 	return pkg_decompress_mem(m->p + at, len, BOOTABLE_MAX, path, err);
 }
 
+/* The kernel in @m, where it is not one itself: in a UKI, compressed, or both; NULL where there is none */
+static GByteArray *inner_image(const struct map *m, const char *path, GError **err)
+{
+	GByteArray *inner, *plain;
+	struct map inside;
+	GError *e = NULL;
+	gsize at, len;
+
+	if (!uki_payload(m, &at, &len))
+		return decompress_image(m, path, err);
+	if (len > BOOTABLE_MAX) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "the kernel in %s is larger than %llu MiB", path, BOOTABLE_MAX >> 20);
+		return NULL;
+	}
+	inside = (struct map){ m->p + at, len };
+	plain = decompress_image(&inside, path, &e);
+	if (plain || e) {
+		if (e)
+			g_propagate_error(err, e);
+		return plain;
+	}
+	inner = g_byte_array_new();
+	return g_byte_array_append(inner, m->p + at, len);
+}
+
 static bool read_any(struct image *img, const struct map *m)
 {
 	return read_bzimage(img, m) || read_image(img, m) || read_elf(img, m);
@@ -241,7 +300,7 @@ static struct image *not_a_kernel(struct image *img, const char *path, GError **
 {
 	if (err && !*err)
 		mmg_set_error(err, MMG_EXIT_USAGE,
-			      "%s is not a kernel: neither a bzImage, an arm64 or RISC-V Image nor a vmlinux", path);
+			      "%s is not a kernel: neither a bzImage, an arm64 or RISC-V Image, a vmlinux nor a unified kernel image", path);
 	image_free(img);
 	return NULL;
 }
@@ -263,7 +322,7 @@ struct image *image_open(const char *path, GError **err)
 		return not_a_kernel(img, path, err);
 	known = read_any(img, &m);
 	if (!known) {
-		plain = decompress_image(&m, path, &e);
+		plain = inner_image(&m, path, &e);
 		if (e)
 			mmg_set_error(err, MMG_EXIT_USAGE, "%s is not a kernel: %s", path,
 				      e->message);
@@ -304,11 +363,11 @@ bool image_unpack(const char *path, const char *to, GError **err)
 
 	if (!map_file(&m, path, err))
 		return false;
-	plain = decompress_image(&m, path, err);
+	plain = inner_image(&m, path, err);
 	unmap_file(&m);
 	if (!plain) {
 		if (err && !*err)
-			mmg_set_error(err, MMG_EXIT_BROKEN, "%s is not compressed", path);
+			mmg_set_error(err, MMG_EXIT_BROKEN, "%s has no kernel in it", path);
 		return false;
 	}
 	ok = mmg_write_atomic(to, (char *)plain->data, plain->len, err);
@@ -363,9 +422,18 @@ GByteArray *image_config(const char *path)
 	if (!config)
 		plain = bzimage_payload(&m);
 	if (!config && !plain)
-		plain = decompress_image(&m, path, NULL);
+		plain = inner_image(&m, path, NULL);
 	if (plain) {
+		struct map inside = { plain->data, plain->len };
+		GByteArray *deeper;
+
 		config = find_config(plain->data, plain->len);
+		/* the bzImage of a UKI */
+		deeper = config || plain->len < 0x1000 ? NULL : bzimage_payload(&inside);
+		if (deeper) {
+			config = find_config(deeper->data, deeper->len);
+			g_byte_array_unref(deeper);
+		}
 		g_byte_array_unref(plain);
 	}
 	unmap_file(&m);

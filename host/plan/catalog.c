@@ -46,6 +46,8 @@ static void test_tag(struct test *t, const char *tag, char *value)
 		add_words(t->quick_cases, value);
 	} else if (!strcmp(tag, "modules")) {
 		add_words(t->modules, value);
+	} else if (!strcmp(tag, "provokes")) {
+		g_ptr_array_add(t->provokes, g_strdup(value));
 	} else if (!strcmp(tag, "timeout")) {
 		t->timeout = CLAMP(atoi(value), 1, 3600);
 	}
@@ -65,6 +67,7 @@ struct test *catalog_parse(const char *name, const char *text)
 	t->quick = list_new();
 	t->quick_cases = list_new();
 	t->modules = list_new();
+	t->provokes = list_new();
 	t->timeout = DEFAULT_TIMEOUT;
 	for (i = 0; lines[i]; i++) {
 		char *at = strstr(lines[i], "mmgate-"), *colon;
@@ -99,6 +102,7 @@ void catalog_test_free(gpointer test)
 	g_ptr_array_unref(t->quick);
 	g_ptr_array_unref(t->quick_cases);
 	g_ptr_array_unref(t->modules);
+	g_ptr_array_unref(t->provokes);
 	g_free(t);
 }
 

@@ -18,11 +18,12 @@
  * @quick:	mmgate-quick, the machines of the main job
  * @quick_cases: mmgate-quick-cases, case globs of the main job; empty for all
  * @modules:	mmgate-modules
+ * @provokes:	mmgate-provokes, kinds of reports that the kernel may print while it runs
  * @timeout:	mmgate-timeout, seconds
  */
 struct test {
 	char *name, *about;
-	GPtrArray *guards, *needs, *wants, *machines, *quick, *quick_cases, *modules;
+	GPtrArray *guards, *needs, *wants, *machines, *quick, *quick_cases, *modules, *provokes;
 	int timeout;
 };
 

@@ -365,7 +365,7 @@ static void splat(struct page *p, const struct rep_boot *b, const struct rep_spl
 		  b->machine, *s->test ? "during " : "outside any test", s->test, (long long)s->count,
 		  s->fingerprint);
 	if (*s->allowed)
-		html_text(p->h, " Allowed by known issue %s.", s->allowed);
+		html_text(p->h, " Allowed: %s.", s->allowed);
 	html_text(p->h, " ");
 	html_link(p->h, "console", "#b%zu", b->nr);
 	html_close(p->h);

@@ -413,7 +413,7 @@ static void splats(struct text *t)
 			paraf(t, 6, "%s%s on %s, machine %s, %lld time(s), fingerprint %s%s%s",
 			      *s->test ? "during " : "outside any test", s->test,
 			      rep_label(t->r, b->kernel), b->machine, (long long)s->count,
-			      s->fingerprint, *s->allowed ? ", known issue " : "", s->allowed);
+			      s->fingerprint, *s->allowed ? ", " : "", s->allowed);
 		}
 	}
 	if (n > FAILURES_MAX)

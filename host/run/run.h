@@ -115,6 +115,8 @@ bool host_run(json_t *run, const struct run_options *opt, int nr, const GPtrArra
 json_t *splat_scan(const char *console, gsize len);
 /* Add to @splats what the kernel's taint tells and its console did not */
 void taint_splats(json_t *splats, const json_t *taints);
+/* Set "allowed" in @splats that come of what one of @tests (struct planned *) does */
+void provoked_splats(json_t *splats, const GPtrArray *tests);
 /* Set "allowed" in splats and results where an entry of configs/known-issues fits; notes go to run["known_issues"] */
 bool known_apply(json_t *run, GError **err);
 /* Put the run into the history database; false with *@err (a warning for the caller, no failure) */

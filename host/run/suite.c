@@ -271,6 +271,7 @@ static json_t *boot_json(struct boot *b)
 	json_object_set_new(o, "qemu", strings(vm->argv));
 	json_object_set_new(o, "splats", splat_scan(vm->console, vm->console_len));
 	taint_splats(json_object_get(o, "splats"), vm->taints);
+	provoked_splats(json_object_get(o, "splats"), b->plan->tests);
 	json_object_set(o, "taints", vm->taints);
 	if (vm->trouble->len) {
 		char **lines = g_strsplit(g_strchomp(vm->trouble->str), "\n", -1);

@@ -12,7 +12,7 @@
 
 #define DEFAULT_COUNT	10
 #define MAX_COUNT	1000
-#define NODE_MIB	64	/* what a node needs to be worth having */
+#define NODE_MIB	80	/* what a node needs to be worth having */
 #define BOOT_MIB	112	/* what the kernel and the initramfs need below 4G */
 #define CUT_MIB		160	/* what they need in all */
 

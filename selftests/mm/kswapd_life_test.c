@@ -5,6 +5,7 @@
  * mmgate-machines: small-zones no-normal memoryless
  * mmgate-needs: CONFIG_VM_EVENT_COUNTERS /proc/sys/vm/swappiness
  * mmgate-wants: CONFIG_EXT4_FS CONFIG_VIRTIO_BLK CONFIG_HUGETLBFS CONFIG_MEMCG
+ * mmgate-provokes: allocation failure
  * mmgate-timeout: 120
  *
  * The uppermost zone of one node is filled with memory that nobody can reclaim, with a
@@ -56,10 +57,31 @@ static const struct zi_zone *look(struct zoneinfo *zi)
 }
 
 /* The node with most memory in its uppermost zone */
+/*
+ * What the node's lower zones have beyond marks and the reserve of ratio 1: it serves
+ * memory that the uppermost zone cannot, and kswapd is not woken for that
+ */
+static unsigned long spare_below(const struct zoneinfo *zi, const struct zi_zone *top)
+{
+	unsigned long sum = 0;
+	size_t i;
+
+	for (i = 0; i < zi->nr_zones; i++) {
+		const struct zi_zone *z = &zi->zones[i];
+		unsigned long keep = z->high + zi_protection(zi, z->node, z->index,
+							     zi->zones_per_node - 1, 1);
+
+		if (z->node == top->node && z->index < top->index && z->free > keep)
+			sum += z->free - keep;
+	}
+	return sum;
+}
+
 static void pick(void)
 {
 	unsigned long best = 0;
 	struct node_set one;
+	bool spare = false;
 	struct zoneinfo zi;
 	size_t i;
 
@@ -70,13 +92,18 @@ static void pick(void)
 		if (z->free <= best ||
 		    zi_protection(&zi, z->node, z->index, zi.zones_per_node - 1, 1))
 			continue;
+		if (spare_below(&zi, z) > MOST / 4 / mm_page_size()) {
+			spare = true;
+			continue;
+		}
 		best = z->free;
 		node = z->node;
 		zone = z->index;
 	}
 	zoneinfo_free(&zi);
 	if (best < 64 * MIB / mm_page_size())
-		mmg_skip("no node has 64 MiB free in its uppermost zone");
+		mmg_skip("no node has 64 MiB free in its uppermost zone%s",
+			 spare ? " and no more below it than is kept for that" : "");
 	one = node_set_of(node);
 	node_set_policy(NODE_BIND, &one);
 }

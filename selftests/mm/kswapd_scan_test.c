@@ -5,6 +5,7 @@
  * mmgate-machines: small-zones no-normal memoryless
  * mmgate-needs: CONFIG_VM_EVENT_COUNTERS
  * mmgate-wants: CONFIG_EXT4_FS CONFIG_VIRTIO_BLK CONFIG_HUGETLBFS
+ * mmgate-provokes: allocation failure
  * mmgate-timeout: 60
  *
  * A file larger than what is free is read once, through the page cache.  It is a

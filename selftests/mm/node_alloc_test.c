@@ -5,6 +5,7 @@
  * mmgate-machines: numa-uneven memoryless movable small-zones
  * mmgate-needs: CONFIG_NUMA
  * mmgate-wants: CONFIG_MIGRATION CONFIG_HUGETLBFS
+ * mmgate-provokes: allocation failure
  * mmgate-timeout: 90
  *
  * Each policy places a few MiB and every page is looked up. For the fallback

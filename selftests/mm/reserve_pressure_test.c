@@ -8,6 +8,7 @@
  * mmgate-quick-cases: anon default-ratio
  * mmgate-needs: CONFIG_VM_EVENT_COUNTERS
  * mmgate-wants: CONFIG_SWAP CONFIG_ZRAM CONFIG_HUGETLBFS CONFIG_TRANSPARENT_HUGEPAGE CONFIG_EXT4_FS
+ * mmgate-provokes: allocation failure
  * mmgate-timeout: 240
  *
  * Two experiments, each with several kinds of memory:
@@ -180,12 +181,19 @@ static void watch_start(struct watch *w, const struct zoneinfo *zi, int node, in
 		t->last = t->start;
 		t->lowest = t->start;
 		t->protected = above > 0;
-		/* what is printed as min includes a boost that comes and goes */
+		/*
+		 * What is printed as min includes a boost that comes and goes.  Swap's structures
+		 * (ALLOC_MIN_RESERVE) may take half of min, interrupts (ALLOC_NON_BLOCK) a quarter of
+		 * the rest: __zone_watermark_ok() in mm/page_alloc.c.  A zone that nobody is kept from
+		 * says nothing of reserves, and is held to that; where there is one it is far larger.
+		 */
 		t->floor = z->min - z->boost +
 			   zi_protection(zi, z->node, z->index, aim, ratio[z->index]);
 		t->any_floor = z->min - z->boost +
 			       zi_protection(zi, z->node, z->index, kernel_aim(zi, aim),
 					     ratio[z->index]);
+		if (!t->protected)
+			t->any_floor -= (z->min - z->boost) - (z->min - z->boost) / 8 * 3;
 		t->gap = z->low - z->min;
 		t->slack = SLACK_PER_CPU * z->nr_cpus;
 		t->lru_slack = LRU_BATCH * z->nr_cpus + NOISE;
@@ -624,15 +632,20 @@ static void ratio_one(const struct mmg_case *c)
 		 PAST / MIB, taken_low(&e.w), gave);
 }
 
-/* Leave every zone only LEFT above what it has to keep */
-static size_t hog_to_floor(const struct watch *w)
+/*
+ * Leave every zone only LEFT / 2 above what it has to keep.  Where user memory has a zone of its
+ * own (@aside), page tables and swap's structures have but those below, and nothing there
+ * can be reclaimed for them: with 4 MiB the OOM killer came.
+ */
+static size_t hog_to_floor(const struct watch *w, bool aside)
 {
 	size_t took = 0;
 	int i;
 
 	for (i = w->nr - 1; i >= 0; i--) {
 		const struct watched *t = &w->zone[i];
-		unsigned long keep = t->floor + LEFT / 2 / mm_page_size();
+		size_t left = aside && t->protected ? LEFT : LEFT / 2;
+		unsigned long keep = t->floor + left / mm_page_size();
 
 		if (t->start > keep)
 			took += hog_start(t->node, (t->start - keep) * mm_page_size());
@@ -726,6 +739,7 @@ static void default_ratio(const struct mmg_case *c)
 	struct fill f;
 	int aim, node;
 	long margin;
+	bool aside;
 
 	mm_need_events();
 	need_swap(p->kind);
@@ -738,7 +752,8 @@ static void default_ratio(const struct mmg_case *c)
 	aim = aim_of(&zi, p->kind);
 	node = aim_at_node(p, &zi, aim);
 	watch_start(&w, &zi, node, aim, ratio);
-	mmg_info("hog %zu MiB", hog_to_floor(&w) / MIB);
+	aside = kernel_aim(&zi, aim) < aim && has_zone(&zi, aim);
+	mmg_info("hog %zu MiB", hog_to_floor(&w, aside) / MIB);
 	settle();
 	zoneinfo_free(&zi);
 	mm_refresh();

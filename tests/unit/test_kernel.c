@@ -110,6 +110,56 @@ static void test_bzimage(void **state)
 	g_free(path);
 }
 
+/* A PE file with one section, @name, that holds @kernel; @size is what its header says of it */
+static GByteArray *pe_of(const char *name, GByteArray *kernel, guint32 size)
+{
+	guint8 head[0x200] = { 'M', 'Z', [0x3c] = 0x80, [0x80] = 'P', 'E', 0, 0, [0x86] = 1 };
+	GByteArray *b = g_byte_array_new();
+	guint32 raw = GUINT32_TO_LE((kernel->len + 511) / 512 * 512), at = GUINT32_TO_LE(sizeof(head));
+
+	strncpy((char *)head + 0x98, name, 8);
+	size = GUINT32_TO_LE(size);
+	memcpy(head + 0x98 + 8, &size, 4);
+	memcpy(head + 0x98 + 16, &raw, 4);
+	memcpy(head + 0x98 + 20, &at, 4);
+	g_byte_array_append(b, head, sizeof(head));
+	g_byte_array_append(b, kernel->data, kernel->len);
+	g_byte_array_set_size(b, sizeof(head) + GUINT32_FROM_LE(raw));
+	g_byte_array_unref(kernel);
+	return b;
+}
+
+/* A unified kernel image: the kernel of its section .linux is what boots */
+static void test_uki(void **state)
+{
+	GByteArray *bz = fixture_bzimage(V612, 1);
+	guint32 len = bz->len;
+	char *path = put("uki.efi", pe_of(".linux", g_byte_array_ref(bz), len)), *text;
+	struct kernel *k = resolve(path);
+	gsize got;
+
+	(void)state;
+	assert_string_equal(k->release, "6.12.117+deb12-amd64");
+	assert_string_equal(k->arch, "x86_64");
+	assert_string_not_equal(k->image, path);
+	assert_true(g_file_get_contents(k->image, &text, &got, NULL));
+	assert_int_equal(got, len);
+	assert_memory_equal(text, bz->data, len);
+	g_free(text);
+	kernel_free(k);
+	g_free(path);
+	g_byte_array_unref(bz);
+	/* an EFI program that is none, and one whose section lies outside of it */
+	path = put("shell.efi", pe_of(".text", fixture_bzimage(V612, 1), len));
+	refused(path, MMG_EXIT_USAGE, "is not a kernel");
+	g_free(path);
+	bz = pe_of(".linux", fixture_bzimage(V612, 1), len);
+	memset(bz->data + 0x98 + 16, 0xff, 8);
+	path = put("cut.efi", bz);
+	refused(path, MMG_EXIT_USAGE, "is not a kernel");
+	g_free(path);
+}
+
 /* Debian's frozen uname hides the version; the banner has it */
 static void test_debian_abi(void **state)
 {
@@ -633,6 +683,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_bzimage, reset),
+		cmocka_unit_test_setup(test_uki, reset),
 		cmocka_unit_test_setup(test_debian_abi, reset),
 		cmocka_unit_test_setup(test_labels_are_unique, reset),
 		cmocka_unit_test_setup(test_arm64, reset),

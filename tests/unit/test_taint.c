@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/taint.c host/base/*.c
+// unit-sources: host/run/taint.c host/run/provoked.c host/base/*.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,6 +23,37 @@ static size_t splats_of(const char *splats, const char *taints, const char *titl
 	json_decref(s);
 	json_decref(t);
 	return n;
+}
+
+static const char *allowed_of(const char *splats, json_t **keep)
+{
+	GPtrArray *kinds = g_ptr_array_new(), *tests = g_ptr_array_new();
+	struct test t = { .name = "mm/a", .provokes = kinds };
+	struct planned p = { .test = &t };
+
+	g_ptr_array_add(kinds, "allocation failure");
+	g_ptr_array_add(tests, &p);
+	*keep = json_loads(splats, 0, NULL);
+	provoked_splats(*keep, tests);
+	g_ptr_array_unref(kinds);
+	g_ptr_array_unref(tests);
+	return json_string_value(json_object_get(json_array_get(*keep, 0), "allowed"));
+}
+
+static void provoked(void **state)
+{
+	json_t *s;
+
+	(void)state;
+	assert_string_equal(allowed_of("[{\"kind\": \"allocation failure\", \"test\": \"mm/a\"}]", &s), "provoked by mm/a");
+	json_decref(s);
+	/* another kind, another test's, outside of any */
+	assert_null(allowed_of("[{\"kind\": \"BUG\", \"test\": \"mm/a\"}]", &s));
+	json_decref(s);
+	assert_null(allowed_of("[{\"kind\": \"allocation failure\", \"test\": \"mm/b\"}]", &s));
+	json_decref(s);
+	assert_null(allowed_of("[{\"kind\": \"allocation failure\", \"test\": null}]", &s));
+	json_decref(s);
 }
 
 static void told(void **state)
@@ -65,6 +96,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(told),
+		cmocka_unit_test(provoked),
 		cmocka_unit_test(signature),
 	};
 

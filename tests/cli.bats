@@ -47,7 +47,7 @@ usage_error() {
 @test "-h lists the verbs, a verb's -h its options" {
 	run "$mmgate" -h
 	[ "$status" = 0 ]
-	for v in run gate mutants bench bisect watch trend report shell list doctor build history export restore check; do
+	for v in run gate mutants bench bisect watch replay trend report shell list doctor build history export restore check; do
 		[[ "$output" == *"    $v "* ]]
 	done
 	run "$mmgate" doctor -h

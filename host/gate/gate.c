@@ -222,7 +222,7 @@ int gate_run(const struct gate_options *opt, GError **err)
 	const char *source = NULL;
 	struct gate *g;
 
-	if ((!opt->words->len && !opt->series && !(opt->base && opt->patched)) || opt->words->len > 2) {
+	if ((!opt->words->len && !opt->series && !opt->edits && !(opt->base && opt->patched)) || opt->words->len > 2) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "gate takes a gate's name, and perhaps a source such "
 			      "as debian-source:6.12; ./run.sh list gates shows the names; without a name, "
 			      "--series FILE or --base REF --patched REF chooses the tests");

@@ -20,6 +20,8 @@
  * @arch:	architecture to build for
  * @tree:	kernel source tree, or NULL
  * @base, @patched, @series: what makes the two sides, each NULL where it was not given
+ * @edits:	struct edit *: in place of a series, what makes the difference of the two sides, or NULL
+ * @edits_undo:	they are made in base, which then lacks what patched has; else in patched
  * @repeat:	runs of each, 0: by the gate
  * @budget:	minutes that chosen tests may take, 0: the default
  * @dry_run:	say what would be done
@@ -30,8 +32,9 @@ struct gate_options {
 	const GPtrArray *words, *kernels;
 	GPtrArray *config;
 	const char *arch, *tree, *base, *patched, *series;
+	GPtrArray *edits;
 	int repeat, budget;
-	bool dry_run;
+	bool dry_run, edits_undo;
 };
 
 struct gate_metric {

@@ -77,6 +77,16 @@ static bool sides_by_undo(const struct gate *g, const struct source *src, struct
 	return true;
 }
 
+static bool sides_by_edits(const struct gate_options *opt, const struct source *src, struct side *base,
+			   struct side *patched, GError **err)
+{
+	struct side *edited = opt->edits_undo ? base : patched;
+
+	base->how = g_strdup(opt->edits_undo ? "the source without the series" : "the source as it is");
+	patched->how = g_strdup(opt->edits_undo ? "the source as it is" : "the source with the fault of the series");
+	return edits_apply(opt->edits, src, edited->overlay, err);
+}
+
 static void kernel_unref(gpointer k)
 {
 	kernel_free(k);
@@ -139,7 +149,8 @@ GPtrArray *gate_kernels_built(const struct gate_options *opt, struct gate *g, co
 		return NULL;
 	base->overlay = overlay_new();
 	patched->overlay = overlay_new();
-	ok = opt->base || opt->patched || opt->series ?
+	ok = opt->edits ? sides_by_edits(opt, src, base, patched, err) :
+	     opt->base || opt->patched || opt->series ?
 	     sides_from_refs(opt, g, src, base, patched, err) :
 	     sides_by_undo(g, src, base, patched, err);
 	ok = ok && (!g->automatic || choose_tests(opt, g, src, base, patched, err));

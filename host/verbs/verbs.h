@@ -67,6 +67,7 @@ int verb_coverage(struct cli *cli, GError **err);
 int verb_bisect(struct cli *cli, GError **err);
 int verb_watch(struct cli *cli, GError **err);
 int verb_trend(struct cli *cli, GError **err);
+int verb_replay(struct cli *cli, GError **err);
 /* bisect_whole.c: the whole bisection on @src, where --good and --bad are given */
 int bisect_whole(struct cli *cli, struct source *src, GError **err);
 int verb_report(struct cli *cli, GError **err);

@@ -25,7 +25,8 @@ for word in "$@"; do
 	--generate) generate=1 ;;
 	-y | --yes) yes=1 ;;
 	-q | --quiet) quiet=1 ;;
-	--once | --json | --junit | --tap | --html | --kcidb | --gitlab | --github | --patchwork | --offline | --strict | --no-history | --destructive | --flaky | \
+	--once | --slurm | --resume | --json | --junit | --tap | --html | --kcidb | --gitlab | --github | --patchwork | --offline | --strict | --no-history | \
+		--destructive | --flaky | \
 		--empty-cache | --dry-run | --verbose | --help | --version | --*=*) ;;
 	--*) value=1 ;;
 	-*) ;;

@@ -2,6 +2,7 @@
 /*
  * The results folder and the verdict on what is in it.
  */
+#include "run/fleet.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -73,6 +74,28 @@ char *results_make_dir(const char *out, GError **err)
 	g_free(date);
 	g_free(results);
 	return path;
+}
+
+char *results_dir_of(const struct run_options *opt, GError **err)
+{
+	if (opt->fleet && opt->fleet->resume && opt->out && g_file_test(opt->out, G_FILE_TEST_IS_DIR))
+		return g_canonicalize_filename(opt->out, NULL);
+	return results_make_dir(opt->out, err);
+}
+
+void run_add_case(json_t *run, const char *name, int kernel, int boot, const char *machine,
+		  int repeat, enum result result, const char *reason)
+{
+	char *clean = mmg_clean(reason, -1, 2000);
+	json_t *c = json_pack("{s:s, s:s, s:s, s:f, s:{}, s:[]}", "name", name, "result", result_name(result),
+			      "reason", clean, "duration_s", 0.0, "metrics", "diag");
+
+	json_object_set_new(c, "kernel", json_integer(kernel));
+	json_object_set_new(c, "boot", json_integer(boot));
+	json_object_set_new(c, "machine", json_string(machine));
+	json_object_set_new(c, "repeat", json_integer(repeat));
+	json_array_append_new(json_object_get(run, "cases"), c);
+	g_free(clean);
 }
 
 static const char *kernel_label(const json_t *run, const json_t *c)

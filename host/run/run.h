@@ -11,6 +11,9 @@
 #include "vm/vm.h"
 #include <stdio.h>
 
+struct fleet;
+struct job;
+
 /* ---- suite.c: run tests on kernels, the heart of run, gate, mutants and bisect ---- */
 
 #define DEFAULT_KERNEL "debian:6.12"	/* where no --kernel is given */
@@ -30,6 +33,7 @@
  * @timeout:	seconds of one VM, 0: by the plan
  * @verbose:	of the command line
  * @destructive: also tests that a production host would feel
+ * @fleet:	where the VMs run, or NULL: here
  */
 struct run_options {
 	const GPtrArray *command, *require, *tests, *machines;
@@ -37,6 +41,7 @@ struct run_options {
 	uint64_t seed, shuffle;
 	int repeat, jobs, timeout, verbose;
 	bool destructive;
+	const struct fleet *fleet;
 	struct kernel_options kernel;
 };
 
@@ -49,6 +54,8 @@ struct run_options {
  * @repeat:	runs; kernels alternate within each
  * @one_seed:	the same seed in every run; else each draws from the one after
  * @quiet:	no text on stdout
+ * @job:	the folder that all was taken from, in place of a kernel's source and built tests, or NULL;
+ *		@kernels, @plan, @repeat and @one_seed are its own
  * @on_case:	called with each case result object as it comes, or NULL; return
  *		false to end the boot there (mutants: killed already)
  */
@@ -62,6 +69,7 @@ struct suite {
 	bool one_seed;
 	const char *verb;
 	const char *out;		/* results folder, made already, or NULL: made by the rules */
+	const struct job *job;
 	bool (*on_case)(json_t *result, void *data);
 	void *data;
 };
@@ -85,6 +93,8 @@ GPtrArray *kernels_resolve(const struct kernel_options *how, const GPtrArray *sp
 
 /* Make the results folder (@out, or results/<date>-<n>) and point latest at it; g_free() it */
 char *results_make_dir(const char *out, GError **err);
+/* The same for a run by @opt: with --resume the folder may be there */
+char *results_dir_of(const struct run_options *opt, GError **err);
 /* Judge the cases, boots, splats and requires in @run: sets verdict, exit and reason; returns the exit status */
 int results_judge(json_t *run);
 /* Write @run to @dir/run.json */

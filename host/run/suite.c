@@ -4,7 +4,8 @@
  * put into one run.json.
  */
 #include "build/unbuilt.h"
-#include "run/run.h"
+#include "run/fleet.h"
+#include "run/job.h"
 
 #include <glib-unix.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ struct boot {
 	const struct boot_plan *whole;	/* and all that were asked for */
 	struct vm *vm;
 	char *dir, *sub, *initramfs_sha;
+	int index;			/* of its object in run["boots"], -1 before */
 	bool done;
 };
 
@@ -158,18 +160,6 @@ static void place_case(json_t *c, int kernel, int boot, const char *machine, int
 	json_object_set_new(c, "boot", json_integer(boot));
 	json_object_set_new(c, "machine", json_string(machine));
 	json_object_set_new(c, "repeat", json_integer(repeat));
-}
-
-void run_add_case(json_t *run, const char *name, int kernel, int boot, const char *machine,
-		  int repeat, enum result result, const char *reason)
-{
-	char *clean = mmg_clean(reason, -1, 2000);
-	json_t *c = json_pack("{s:s, s:s, s:s, s:f, s:{}, s:[]}", "name", name, "result", result_name(result),
-			      "reason", clean, "duration_s", 0.0, "metrics", "diag");
-
-	place_case(c, kernel, boot, machine, repeat);
-	json_array_append_new(json_object_get(run, "cases"), c);
-	g_free(clean);
 }
 
 /* Every planned test of a boot that has no result gets this one */
@@ -352,7 +342,7 @@ static void take_results(struct boot *b)
 	struct suite_run *r = b->run;
 	struct vm *vm = b->vm;
 	json_t *boots = json_object_get(r->json, "boots"), *c;
-	int index = json_array_size(boots);
+	int index = b->index = json_array_size(boots);
 	bool whole = vm->state == STATE_GOODBYE, wanted = vm->state == STATE_STOPPED;
 	size_t i;
 
@@ -455,12 +445,18 @@ static bool make_initramfs(struct boot *b, GError **err)
 	const struct run_options opt = opt_of_run(r->s, b->repeat);
 	const struct kernel *k = r->s->kernels->pdata[b->kernel];
 	const struct accel *a = r->accels->pdata[b->kernel];
-	GPtrArray *missing = g_ptr_array_new_with_free_func(g_free);
-	GPtrArray *files = plan_files(b->plan, k, r->built->pdata[b->kernel], !strcmp(a->name, "kvm"),
-				      opt.seed, opt.shuffle, NULL, missing, err);
+	GPtrArray *missing, *files;
 	bool ok = false;
 	guint i;
 
+	if (r->s->job) {
+		b->vm->initramfs = g_strdup(r->s->job->initramfs);
+		b->initramfs_sha = g_strdup(r->s->job->initramfs_sha256);
+		return true;
+	}
+	missing = g_ptr_array_new_with_free_func(g_free);
+	files = plan_files(b->plan, k, r->built->pdata[b->kernel], !strcmp(a->name, "kvm"), opt.seed, opt.shuffle,
+			   NULL, missing, err);
 	for (i = 0; i < missing->len; i++)
 		status_debug("%s has no module %s", k->label, (char *)missing->pdata[i]);
 	if (files) {
@@ -472,35 +468,48 @@ static bool make_initramfs(struct boot *b, GError **err)
 	return ok;
 }
 
-static bool prepare(struct boot *b, GError **err)
+/* Where below the results folder the files of a boot go; g_free() it */
+static char *place_of(const struct boot *b)
+{
+	const struct suite *s = b->run->s;
+	g_autofree char *label = safe_name(((struct kernel *)s->kernels->pdata[b->kernel])->label);
+
+	if (s->repeat > 1)
+		return g_strdup_printf("%s/%s.%d", label, b->plan->machine->name, b->repeat);
+	return g_strdup_printf("%s/%s", label, b->plan->machine->name);
+}
+
+/* The VM of @b, all but its files, which go to @dir */
+static void make_vm(struct boot *b, const char *dir)
 {
 	struct suite_run *r = b->run;
+	const struct job *job = r->s->job;
 	const struct kernel *k = r->s->kernels->pdata[b->kernel];
 	const struct accel *a = r->accels->pdata[b->kernel];
+	bool tcg = !strcmp(a->name, "tcg");
 	struct vm *vm = g_new0(struct vm, 1);
-	char *label = safe_name(k->label);
 
 	b->vm = vm;
-	if (r->s->repeat > 1)
-		b->sub = g_strdup_printf("%s/%s.%d", label, b->plan->machine->name, b->repeat);
-	else
-		b->sub = g_strdup_printf("%s/%s", label, b->plan->machine->name);
-	b->dir = g_build_filename(r->dir, b->sub, NULL);
-	g_free(label);
+	b->dir = g_strdup(dir);
 	vm->kernel = k;
 	vm->machine = b->plan->machine;
 	vm->accel = a;
 	vm->dir = g_strdup(b->dir);
-	vm->timeout = r->s->opt.timeout ?: plan_timeout(b->plan) * plan_scale(!strcmp(a->name, "tcg"));
-	vm->append = plan_append(b->plan, k, !strcmp(a->name, "tcg"), r->s->opt.verbose > 1);
+	vm->timeout = job ? job->timeout : r->s->opt.timeout ?: plan_timeout(b->plan) * plan_scale(tcg);
+	vm->append = job ? g_strdup(job->append) : plan_append(b->plan, k, tcg, r->s->opt.verbose > 1);
+	vm->staged = job ? job->staged : NULL;
 	vm->ended = on_vm_ended;
 	vm->data = b;
-	return mmg_mkdirs(b->dir, err) && make_initramfs(b, err) && vm_command(vm, err);
 }
 
 static bool start(struct boot *b, GError **err)
 {
-	if (!prepare(b, err) || !vm_start(b->vm, err))
+	g_autofree char *dir = NULL;
+
+	b->sub = place_of(b);
+	dir = g_build_filename(b->run->dir, b->sub, NULL);
+	make_vm(b, dir);
+	if (!mmg_mkdirs(dir, err) || !make_initramfs(b, err) || !vm_command(b->vm, err) || !vm_start(b->vm, err))
 		return false;
 	b->vm->ktap->on_case = on_case;
 	b->vm->ktap->data = b;
@@ -511,7 +520,7 @@ static bool start(struct boot *b, GError **err)
 static bool boot_refused(struct boot *b, enum result result, const char *reason)
 {
 	json_t *boots = json_object_get(b->run->json, "boots");
-	int index = json_array_size(boots);
+	int index = b->index = json_array_size(boots);
 
 	json_array_append_new(boots, json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:b, s:f, s:[], s:[]}",
 					       "kernel", b->kernel, "machine", b->plan->machine->name,
@@ -526,33 +535,38 @@ static bool boot_refused(struct boot *b, enum result result, const char *reason)
 	return true;
 }
 
-/* What can be said of a boot without booting: true where that was all */
-static bool said_without_boot(struct boot *b)
+/* Why a boot needs no VM for its *@result, g_free() it; NULL where it needs one */
+static char *why_no_boot(const struct boot *b, enum result *result)
 {
 	static const char *const musts[] = { "VIRTIO_CONSOLE", "VIRTIO_PCI", "BLK_DEV_INITRD", "TTY" };
 	const struct kernel *k = b->run->s->kernels->pdata[b->kernel];
+	const struct job *job = b->run->s->job;
 	size_t i;
 
+	*result = RESULT_BROKEN;
+	if (job && job->refused) {
+		*result = job->refused;
+		return g_strdup(job->refused_why);
+	}
 	if (!b->plan->tests->len)
-		return boot_refused(b, RESULT_BROKEN, "no test of this boot builds for this kernel");
+		return g_strdup("no test of this boot builds for this kernel");
 	if (!machine_has_arch(b->plan->machine, k->arch)) {
-		char *why = g_strdup_printf("machine %s cannot exist on %s", b->plan->machine->name, k->arch);
-
-		boot_refused(b, RESULT_SKIP, why);
-		g_free(why);
-		return true;
+		*result = RESULT_SKIP;
+		return g_strdup_printf("machine %s cannot exist on %s", b->plan->machine->name, k->arch);
 	}
-	for (i = 0; i < G_N_ELEMENTS(musts); i++) {
-		if (kernel_config(k, musts[i]) == 'n') {
-			char *why = g_strdup_printf("the kernel is built without CONFIG_%s, which the VM needs",
-						    musts[i]);
+	for (i = 0; i < G_N_ELEMENTS(musts); i++)
+		if (kernel_config(k, musts[i]) == 'n')
+			return g_strdup_printf("the kernel is built without CONFIG_%s, which the VM needs", musts[i]);
+	return NULL;
+}
 
-			boot_refused(b, RESULT_BROKEN, why);
-			g_free(why);
-			return true;
-		}
-	}
-	return false;
+/* What can be said of a boot without booting: true where that was all */
+static bool said_without_boot(struct boot *b)
+{
+	enum result result;
+	g_autofree char *why = why_no_boot(b, &result);
+
+	return why && boot_refused(b, result, why);
 }
 
 static long long boot_mib(const struct boot *b)
@@ -648,6 +662,8 @@ static void make_boots(struct suite_run *r)
 
 	/* kernels alternate, so that the host's own drift falls on all alike */
 	for (n = 0; n < r->s->repeat; n++) {
+		if (r->s->job && n != r->s->job->repeat)
+			continue;
 		for (m = 0; m < r->plan->len; m++) {
 			for (i = 0; i < (int)r->s->kernels->len; i++) {
 				const struct kernel *k = r->s->kernels->pdata[i];
@@ -660,6 +676,7 @@ static void make_boots(struct suite_run *r)
 				b->run = r;
 				b->kernel = i;
 				b->repeat = n;
+				b->index = -1;
 				b->whole = r->plan->pdata[m];
 				b->plan = built_part(r, b->whole, i);
 				r->tests_total += b->plan->tests->len;
@@ -671,7 +688,7 @@ static void make_boots(struct suite_run *r)
 
 static void drop_initramfs(struct boot *b)
 {
-	if (b->vm && b->vm->initramfs)
+	if (b->vm && b->vm->initramfs && !b->run->s->job)
 		unlink(b->vm->initramfs);
 }
 
@@ -732,20 +749,46 @@ static void accel_unref(gpointer a)
 	accel_free(a);
 }
 
+/* How VMs of @arch will run: here, or where jobs are taken to, which only the command line can say */
+static struct accel *accel_of(const struct suite *s, const char *arch, GError **err)
+{
+	bool kvm = s->opt.fleet && s->opt.accel && !strcmp(s->opt.accel, "kvm");
+	struct accel *a = accel_choose(s->job ? s->job->accel : s->opt.fleet ? "tcg" : s->opt.accel, arch, err);
+
+	if (a && kvm) {
+		g_free(a->name);
+		a->name = g_strdup("kvm");
+	}
+	return a;
+}
+
 static bool get_ready(struct suite_run *r, GError **err)
 {
+	const struct job *job = r->s->job;
 	guint i;
 
+	if (job) {
+		struct accel *a = accel_of(r->s, job->kernel->arch, err);
+
+		g_ptr_array_add(r->accels, a);
+		g_ptr_array_add(r->built, NULL);
+		g_ptr_array_add(r->unbuilt, json_incref(json_object_get(job->json, "unbuilt")));
+		return a;
+	}
 	for (i = 0; i < r->s->kernels->len; i++) {
 		struct kernel *k = r->s->kernels->pdata[i];
 		struct accel *a = NULL;
 		char *built;
 
+		if (k->host && r->s->opt.fleet) {
+			mmg_set_error(err, MMG_EXIT_USAGE, "--kernel host is this host's own kernel: it cannot be tested elsewhere");
+			return false;
+		}
 		if (!k->host) {
-			a = accel_choose(r->s->opt.accel, k->arch, err);
+			a = accel_of(r->s, k->arch, err);
 			if (!a)
 				return false;
-			if (!i && strcmp(a->name, "kvm"))
+			if (!i && strcmp(a->name, "kvm") && !r->s->opt.fleet)
 				status_note("running under TCG, not KVM: %s", a->reason);
 		}
 		g_ptr_array_add(r->accels, a);
@@ -761,11 +804,224 @@ static bool get_ready(struct suite_run *r, GError **err)
 	return true;
 }
 
+/* ---- boots that run elsewhere, each as a job ---- */
+
+/* The words of QEMU's command line, its files by their names in the job's folder */
+static void show_command(struct vm *vm)
+{
+	static const char *const files[][2] = { { "-kernel", "image" }, { "-initrd", "initramfs.cpio" } };
+
+	vm_dry_command(vm);
+	for (guint i = 0; i + 1 < vm->argv->len; i++)
+		for (size_t f = 0; f < G_N_ELEMENTS(files); f++)
+			if (!strcmp(vm->argv->pdata[i], files[f][0])) {
+				g_free(vm->argv->pdata[i + 1]);
+				vm->argv->pdata[i + 1] = g_strdup(files[f][1]);
+			}
+}
+
+/* Make job number @nr of @b below @jobs: its job.json to be, or NULL with *@err */
+static json_t *make_job(struct boot *b, int nr, const char *jobs, GError **err)
+{
+	struct suite_run *r = b->run;
+	const struct kernel *k = r->s->kernels->pdata[b->kernel];
+	g_autofree char *id = job_id(nr), *dir = g_build_filename(jobs, id, NULL);
+	g_autofree char *images = g_build_filename(jobs, "images", NULL), *sub = place_of(b), *why = NULL, *staged = NULL;
+	struct job_parts p = { .dir = dir, .images = images, .sub = sub, .kernel = k, .plan = b->whole,
+			       .accel = r->accels->pdata[b->kernel], .unbuilt = r->unbuilt->pdata[b->kernel],
+			       .run = r->json, .nr = nr, .kernel_nr = b->kernel, .repeat = b->repeat,
+			       .repeats = r->s->repeat, .seed = r->s->opt.seed ?: 1, .shuffle = r->s->opt.shuffle,
+			       .one_seed = r->s->one_seed };
+	g_autoptr(GError) e = NULL;
+	json_t *job;
+
+	if (!mmg_mkdirs(dir, err))
+		return NULL;
+	make_vm(b, dir);
+	why = why_no_boot(b, &p.refused);
+	if (!why && make_initramfs(b, &e)) {
+		staged = programs_stage(dir, b->plan->machine->programs, k->arch);
+		show_command(b->vm);
+		p.refused = RESULT_NONE;
+	} else if (!why && (e->code == MMG_EXIT_USAGE || e->code == MMG_EXIT_INTERRUPTED)) {
+		g_propagate_error(err, g_steal_pointer(&e));
+		return NULL;
+	}
+	p.refused_why = why ? why : e ? e->message : NULL;
+	p.append = b->vm->append;
+	p.timeout = b->vm->timeout;
+	p.qemu = b->vm->argv;
+	p.initramfs_sha256 = b->initramfs_sha;
+	job = job_make(&p, err);
+	/* the initramfs stays: it is the job's */
+	g_clear_pointer(&b->vm->initramfs, g_free);
+	vm_free(b->vm);
+	b->vm = NULL;
+	return job;
+}
+
+/* All boots as jobs below @dir; the campaign's name, or NULL with *@err */
+static char *make_jobs(struct suite_run *r, const char *dir, GError **err)
+{
+	g_autofree char *runner = g_build_filename(dir, "runner", NULL);
+	json_t *jobs = json_array(), *job;
+	char *campaign = NULL;
+
+	if (r->boots->len > JOBS_MAX) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "that would be %u jobs; %d at a time are enough", r->boots->len,
+			      JOBS_MAX);
+		goto out;
+	}
+	status_set("writing %u job%s to %s", r->boots->len, r->boots->len == 1 ? "" : "s", dir);
+	for (guint i = 0; i < r->boots->len; i++) {
+		if (mmg_check_interrupt(err))
+			goto out;
+		job = make_job(r->boots->pdata[i], i + 1, dir, err);
+		if (!job)
+			goto out;
+		json_array_append_new(jobs, job);
+		status_progress("%u", i + 1);
+	}
+	if (runner_stage(runner, err))
+		campaign = jobs_write(dir, jobs, r->json, err);
+out:
+	json_decref(jobs);
+	return campaign;
+}
+
+struct away {
+	struct suite_run *r;
+	const char *dir, *campaign;
+	json_t *jobs;			/* of jobs.json */
+};
+
+static void take_job(guint nr, const char *why, void *data)
+{
+	struct away *a = data;
+	struct suite_run *r = a->r;
+	struct boot *b = r->boots->pdata[nr];
+	json_t *entry = json_array_get(a->jobs, nr), *result = NULL, *c;
+	g_autofree char *dir = g_build_filename(a->dir, obj_str(entry, "id"), "result", NULL);
+	g_autoptr(GError) err = NULL;
+	size_t i;
+
+	if (!why)
+		result = job_result(dir, entry, a->campaign, &err);
+	if (result) {
+		if (!json_object_get(json_object_get(r->json, "host"), "accel"))
+			json_object_set(r->json, "host", json_object_get(result, "host"));
+		b->index = job_take(r->json, entry, result, dir, r->dir, &err);
+	}
+	if (b->index < 0) {
+		status_note("job %s has no result: %s", obj_str(entry, "id"), why ? why : err->message);
+		b->index = job_lost(r->json, entry, why ? why : err->message);
+	}
+	b->done = true;
+	r->finished++;
+	r->tests_done += b->plan->tests->len;
+	json_array_foreach(json_object_get(r->json, "cases"), i, c)
+		if (!r->stopped && r->s->on_case && obj_int(c, "boot") == b->index)
+			r->stopped = !r->s->on_case(c, r->s->data);
+	save_so_far(r, NULL);
+	json_decref(result);
+}
+
+static bool had_enough(void *data)
+{
+	return ((struct away *)data)->r->stopped;
+}
+
+static bool run_away(struct suite_run *r, GError **err)
+{
+	const struct fleet *f = r->s->opt.fleet;
+	g_autofree char *dir = f->write_only ? g_strdup(r->dir) : g_build_filename(r->dir, "jobs", NULL);
+	g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func(fleet_job_free);
+	g_autofree char *campaign = r->boots->len ? make_jobs(r, dir, err) : g_strdup("");
+	struct away a = { .r = r, .dir = dir, .campaign = campaign };
+	json_t *all = NULL;
+	bool ok;
+
+	if (!campaign || f->write_only || !r->boots->len)
+		return campaign;
+	all = jobs_load(dir, err);
+	ok = all;
+	a.jobs = json_object_get(all, "jobs");
+	for (guint i = 0; ok && i < r->boots->len; i++) {
+		const json_t *entry = json_array_get(a.jobs, i);
+		g_autofree char *folder = g_build_filename(dir, obj_str(entry, "id"), "result", NULL);
+		struct fleet_job *j = g_new0(struct fleet_job, 1);
+		json_t *have = job_result(folder, entry, campaign, NULL);
+
+		j->id = g_strdup(obj_str(entry, "id"));
+		j->timeout = obj_int(entry, "timeout");
+		j->mib = boot_mib(r->boots->pdata[i]);
+		j->done = have;
+		/* of a run that went before, and of other jobs */
+		if (!have)
+			mmg_rmtree(folder);
+		json_decref(have);
+		g_ptr_array_add(list, j);
+	}
+	status_set("testing %u kernel%s, %u boot%s", r->s->kernels->len, r->s->kernels->len == 1 ? "" : "s",
+		   r->boots->len, r->boots->len == 1 ? "" : "s");
+	ok = ok && fleet_run(f, dir, campaign, list, take_job, had_enough, &a, err);
+	json_decref(all);
+	if (ok && r->finished == (int)r->boots->len && !mmg_interrupted())
+		mmg_rmtree(dir);
+	return ok;
+}
+
+/* ---- the end ---- */
+
+/*
+ * Boots and their cases in the order of the plan, not in that in which they came to their end: the same
+ * work gives the same table, wherever it was done.
+ */
+static void order_results(struct suite_run *r)
+{
+	json_t *boots = json_object_get(r->json, "boots"), *cases = json_object_get(r->json, "cases"), *c;
+	json_t *to = json_array(), *sorted = json_array(), **of_boot;
+	size_t n = json_array_size(boots), i, nr = 0;
+	g_autofree size_t *order = g_new0(size_t, n + 1);
+	g_autofree bool *planned = g_new0(bool, n + 1);
+
+	for (guint b = 0; b < r->boots->len; b++)
+		if (((struct boot *)r->boots->pdata[b])->index >= 0)
+			planned[((struct boot *)r->boots->pdata[b])->index] = true;
+	/* those of the host itself stay first */
+	for (i = 0; i < n; i++)
+		if (!planned[i])
+			order[nr++] = i;
+	for (guint b = 0; b < r->boots->len; b++)
+		if (((struct boot *)r->boots->pdata[b])->index >= 0)
+			order[nr++] = ((struct boot *)r->boots->pdata[b])->index;
+	of_boot = g_new0(json_t *, n + 1);
+	for (i = 0; i < n; i++)
+		of_boot[i] = json_array();
+	json_array_foreach(cases, i, c) {
+		json_int_t index = obj_int(c, "boot");
+
+		json_array_append(index >= 0 && index < (json_int_t)n ? of_boot[index] : sorted, c);
+	}
+	for (size_t place = 0; place < nr; place++) {
+		json_array_append(to, json_array_get(boots, order[place]));
+		json_array_foreach(of_boot[order[place]], i, c)
+			json_object_set_new(c, "boot", json_integer(place));
+		json_array_extend(sorted, of_boot[order[place]]);
+	}
+	for (i = 0; i < n; i++)
+		json_decref(of_boot[i]);
+	g_free(of_boot);
+	json_object_set_new(r->json, "boots", to);
+	json_object_set_new(r->json, "cases", sorted);
+}
+
 /* Where the run ended: judged, saved, listed in the history */
 static json_t *wrap_up(struct suite_run *r, GError **err)
 {
 	bool all = r->finished == (int)r->boots->len && !mmg_interrupted();
 
+	order_results(r);
 	json_object_set_new(r->json, "complete", json_boolean(all || r->stopped));
 	set_duration(r);
 	if (!known_apply(r->json, err))
@@ -777,9 +1033,10 @@ static json_t *wrap_up(struct suite_run *r, GError **err)
 json_t *suite_run(const struct suite *s, char **dir, GError **err)
 {
 	struct suite_run r = { .s = s, .began = g_get_monotonic_time() };
-	GPtrArray *catalog = catalog_load(err);
+	GPtrArray *catalog = s->plan ? NULL : catalog_load(err);
 	json_t *run = NULL;
 	char *base;
+	bool ok;
 
 	*dir = NULL;
 	r.boots = g_ptr_array_new_with_free_func(boot_free);
@@ -787,35 +1044,39 @@ json_t *suite_run(const struct suite *s, char **dir, GError **err)
 	r.unbuilt = g_ptr_array_new_with_free_func(json_unref);
 	r.parts = g_ptr_array_new_with_free_func(part_free);
 	r.accels = g_ptr_array_new_with_free_func(accel_unref);
-	if (!catalog)
+	if (!catalog && !s->plan)
 		goto out;
 	r.plan = s->plan ? g_ptr_array_ref(s->plan) : plan_make(catalog, s->tests, s->machines, err);
 	if (r.plan && s->opt.shuffle)
 		plan_shuffle(r.plan, s->opt.shuffle);
 	if (!r.plan || !get_ready(&r, err))
 		goto out;
-	r.dir = s->out ? g_strdup(s->out) : results_make_dir(s->opt.out, err);
+	r.dir = s->out ? g_strdup(s->out) : results_dir_of(&s->opt, err);
 	if (!r.dir)
 		goto out;
 	r.json = run_new(&s->opt, s->verb, s->kernels);
 	json_object_set_new(json_object_get(r.json, "options"), "repeat", json_integer(s->repeat));
-	for (guint i = 0; i < r.accels->len; i++)
+	for (guint i = 0; i < r.accels->len && !s->opt.fleet; i++)
 		if (r.accels->pdata[i])
 			run_set_accel(r.json, r.accels->pdata[i]);
 	base = g_path_get_basename(r.dir);
 	set_str(r.json, "id", base);
 	g_free(base);
 	make_boots(&r);
-	if (!save_so_far(&r, err))
+	if (!(s->opt.fleet && s->opt.fleet->write_only) && !save_so_far(&r, err))
 		goto out;
 	if (!host_boots(&r, err))
 		goto out;
-	run_boots(&r);
-	if (r.err) {
+	ok = true;
+	if (s->opt.fleet)
+		ok = run_away(&r, err);
+	else
+		run_boots(&r);
+	if (r.err)
 		g_propagate_error(err, r.err);
+	if (!ok || r.err)
 		goto out;
-	}
-	run = wrap_up(&r, err);
+	run = s->opt.fleet && s->opt.fleet->write_only ? json_incref(r.json) : wrap_up(&r, err);
 	if (run)
 		*dir = g_strdup(r.dir);
 out:

@@ -15,9 +15,11 @@ enum {
 	REPORT = 1 << 5, SHELL = 1 << 6, LIST = 1 << 7, DOCTOR = 1 << 8, BUILD = 1 << 9,
 	HISTORY = 1 << 10, EXPORT = 1 << 11, RESTORE = 1 << 12, WATCH = 1 << 13, TREND = 1 << 14, FUZZ = 1 << 15,
 	MATRIX = 1 << 16, MERGE = 1 << 17, DRIFT = 1 << 18, COVERAGE = 1 << 19, REPLAY = 1 << 20,
+	JOBS = 1 << 21, JOB = 1 << 22,
 	SUITE = RUN | GATE | MUTANTS | BENCH | BISECT | WATCH | FUZZ | COVERAGE | REPLAY,
-	BOOT = SUITE | SHELL,
-	ALL = (1 << 21) - 1,
+	BOOT = SUITE | SHELL | JOBS,
+	FLEET = RUN | GATE | MUTANTS | MATRIX,
+	ALL = (1 << 23) - 1,
 };
 
 static const struct verb {
@@ -52,7 +54,9 @@ static const struct verb {
 	{ "export", EXPORT, verb_export, "[BRANCH]", "the tests as a branch in a kernel tree" },
 	{ "matrix", MATRIX, verb_matrix, "[NAME...]",
 	  "every kernel in use, one table; only what is new runs" },
-	{ "merge", MERGE, verb_merge, "DIR...", "put the results of several runs together" },
+	{ "merge", MERGE, verb_merge, "DIR...", "put the results of several runs together, or of the jobs of one" },
+	{ "jobs", JOBS, verb_jobs, "[NAME...]", "write a run down as job folders that run anywhere" },
+	{ "job", JOB, verb_job, "DIR...", "run job folders; needs QEMU alone" },
 	{ "drift", DRIFT, verb_drift, "[NAME...]",
 	  "what of ours no longer fits the newest sources; seconds, no VM" },
 	{ "restore", RESTORE, verb_restore, "",
@@ -80,35 +84,38 @@ static const struct option_row {
 	    "kernel source for the KVM selftest library and headers"),
 	ROW("arch", 0, STRING, arch, BOOT | BUILD | MATRIX | DRIFT, "NAME", "x86_64 | arm64 | riscv64 | ppc64el | all"),
 	ROW("machine", 0, LISTED, machines, BOOT | MATRIX, "NAME", "one of configs/machines, or a machine file; may be repeated"),
-	ROW("test", 0, LISTED, tests, SUITE | HISTORY | MATRIX, "GLOB", "only these tests; may be repeated"),
+	ROW("test", 0, LISTED, tests, SUITE | JOBS | HISTORY | MATRIX, "GLOB", "only these tests; may be repeated"),
 	ROW("accel", 0, STRING, accel, BOOT | MATRIX, "WHICH", "auto | kvm | tcg"),
-	ROW("repeat", 0, NUMBER, repeat, SUITE | MATRIX, "N", "run N times, judge on all"),
+	ROW("repeat", 0, NUMBER, repeat, SUITE | JOBS | MATRIX, "N", "run N times, judge on all"),
 	ROW("jobs", 0, NUMBER, jobs, SUITE | BUILD | MATRIX, "N", "VMs at once; build: compilers at once"),
-	ROW("timeout", 0, NUMBER, timeout, SUITE | MATRIX, "SECS", "for one VM"),
-	ROW("out", 0, STRING, out, SUITE | BUILD | TREND | MATRIX | MERGE, "DIR",
+	ROW("timeout", 0, NUMBER, timeout, SUITE | JOBS | MATRIX, "SECS", "for one VM"),
+	ROW("out", 0, STRING, out, SUITE | JOBS | JOB | BUILD | TREND | MATRIX | MERGE, "DIR",
 	    "results (default results/<date>-<n>); build: a copy of the kernel; trend: the page"),
-	ROW("seed", 0, SEED, seed, SUITE | MATRIX, "N", "for the tests' labels and orders"),
-	ROW("shuffle", 0, SEED, shuffle, RUN | FUZZ, "N", "tests and cases in an order drawn from this number"),
+	ROW("seed", 0, SEED, seed, SUITE | JOBS | MATRIX, "N", "for the tests' labels and orders"),
+	ROW("shuffle", 0, SEED, shuffle, RUN | JOBS | FUZZ, "N", "tests and cases in an order drawn from this number"),
 	ROW("count", 0, NUMBER, count, FUZZ | MUTANTS, "N", "how many random machines, or generated mutants (30)"),
 	ROW("generate", 0, FLAG, generate, MUTANTS, NULL,
 	    "mutants made by rule on the functions of configs/guarded.conf, drawn by --seed"),
 	ROW("function", 0, STRING, function, MUTANTS, "GLOB", "with --generate: only in these functions"),
 	ROW("coverage", 0, STRING, coverage, MUTANTS, "FILE",
 	    "with --generate: coverage.json; lines that no test reaches come last"),
-	ROW("json", 0, FLAG, json, SUITE | TREND | REPORT | LIST | HISTORY | DOCTOR | BUILD | MATRIX | MERGE | DRIFT, NULL,
+	ROW("json", 0, FLAG, json, SUITE | JOB | TREND | REPORT | LIST | HISTORY | DOCTOR | BUILD | MATRIX | MERGE | DRIFT, NULL,
 	    "run.json; alone, printed in place of the text"),
-	ROW("junit", 0, FLAG, junit, SUITE | REPORT | MATRIX | MERGE, NULL, "also write junit.xml"),
-	ROW("tap", 0, FLAG, tap, SUITE | REPORT | MERGE, NULL, "results.tap; alone, printed in place of the text"),
-	ROW("html", 0, FLAG, html, SUITE | TREND | REPORT | MATRIX | MERGE, NULL, "also write report.html"),
+	ROW("junit", 0, FLAG, junit, SUITE | JOB | REPORT | MATRIX | MERGE, NULL, "also write junit.xml"),
+	ROW("tap", 0, FLAG, tap, SUITE | JOB | REPORT | MERGE, NULL, "results.tap; alone, printed in place of the text"),
+	ROW("html", 0, FLAG, html, SUITE | JOB | TREND | REPORT | MATRIX | MERGE, NULL, "also write report.html"),
 	ROW("kcidb", 0, FLAG, kcidb, SUITE | REPORT | MERGE, NULL, "also write kcidb.json"),
 	ROW("gitlab", 0, FLAG, gitlab, SUITE | REPORT | MERGE, NULL, "also write codequality.json, for a merge request"),
 	ROW("github", 0, FLAG, github, SUITE | REPORT | MERGE, NULL, "also write check-run.json, the body of a check run"),
 	ROW("patchwork", 0, FLAG, patchwork, SUITE | REPORT | MERGE, NULL, "also write patchwork.json, a check of a patch"),
 	ROW("offline", 0, FLAG, offline, BOOT | BUILD | MATRIX | DRIFT, NULL, "cache only, no network"),
-	ROW("require", 0, LISTED, require, SUITE, "GLOB",
+	ROW("require", 0, LISTED, require, SUITE | JOBS, "GLOB",
 	    "tests that must have run: a skip of one is not green"),
 	ROW("strict", 0, FLAG, strict, MUTANTS | DRIFT, NULL, "a mutant that does not fit the kernel is an error"),
 	ROW("shard", 0, STRING, shard, MATRIX, "I/N", "only the I-th of N parts of the kernels"),
+	ROW("slurm", 0, FLAG, slurm, FLEET, NULL, "the VMs run as elements of Slurm's job arrays"),
+	ROW("on", 0, LISTED, on, FLEET, "ssh://HOST", "the VMs run there, ssh://[USER@]HOST[:PORT][/DIR]; may be repeated"),
+	ROW("resume", 0, FLAG, resume, FLEET, NULL, "with --slurm or --on, and --out: go on where that run ended"),
 	ROW("no-history", 0, FLAG, no_history, SUITE | MATRIX | MERGE, NULL, "keep this run out of the history"),
 	ROW("destructive", 0, FLAG, destructive, RUN, NULL,
 	    "with --kernel host: also the tests that a production host would feel"),
@@ -284,7 +291,16 @@ static bool check_values(struct cli *cli, GError **err)
 		mmg_set_error(err, MMG_EXIT_USAGE, "--repeat takes at most %d, not %d", MAX_REPEAT, cli->repeat);
 		return false;
 	}
-	return one_of("accel", cli->accel, accels, err) && check_arch(cli, err);
+	if (cli->slurm && cli->on->len) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--slurm and --on: the VMs run in one place or the other");
+		return false;
+	}
+	if (cli->resume && (!cli->out || (!cli->slurm && !cli->on->len))) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--resume goes with --slurm or --on, and with the --out of the run to go on with");
+		return false;
+	}
+	cli->fleet = (struct fleet){ .slurm = cli->slurm, .resume = cli->resume, .hosts = cli->on, .at_once = cli->jobs };
+	return fleet_hosts_valid(cli->on, err) && one_of("accel", cli->accel, accels, err) && check_arch(cli, err);
 }
 
 static void usage_option(GString *s, const struct option_row *r)

@@ -488,7 +488,7 @@ int verb_matrix(struct cli *cli, GError **err)
 			status = (*err)->code;
 	} else if (cli->dry_run) {
 		status = dry_run(&t);
-	} else if ((t.dir = results_make_dir(cli->out, err))) {
+	} else if ((t.dir = results_dir_of(&opt, err))) {
 		g_autofree char *id = g_path_get_basename(t.dir);
 
 		t.images = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

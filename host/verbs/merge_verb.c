@@ -4,32 +4,15 @@
  * on several machines, put together into one.
  */
 #include "report/report_matrix.h"
+#include "run/campaign.h"
 #include "run/matrix.h"
 #include "run/merge.h"
 #include "verbs/verbs.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The files of @from as @to: links where the file system has them, else the same by its path */
-static bool take_files(const char *from, const char *to, GError **err)
-{
-	g_autofree char *parent = g_path_get_dirname(to);
-	const char *argv[] = { "cp", "-al", "--", from, to, NULL };
-	const char *copy[] = { "cp", "-a", "--", from, to, NULL };
-	struct mmg_cmd cmd = { .what = "taking the files of a run over", .argv = argv };
-
-	if (!mmg_mkdirs(parent, err))
-		return false;
-	if (mmg_run(&cmd, NULL))
-		return true;
-	mmg_rmtree(to);
-	cmd.argv = copy;
-	return mmg_run(&cmd, err);
-}
 
 /* Take over the folders of the boots of @part, which lies in @dir, below @out/@prefix */
 static bool take_folders(json_t *part, const char *dir, const char *out, const char *prefix, GError **err)
@@ -49,7 +32,7 @@ static bool take_folders(json_t *part, const char *dir, const char *out, const c
 			json_object_set_new(o, "dir", json_string(""));
 			continue;
 		}
-		if (!take_files(from, to, err))
+		if (!job_copy_tree(from, to, err))
 			return false;
 	}
 	return true;
@@ -99,16 +82,83 @@ static bool merge_one(json_t *run, const char *dir, const char *out, guint nr, G
 	return ok;
 }
 
+/* Judge and write what was put together; exit status, with *@err where there is none */
+static int close_up(struct cli *cli, json_t *run, const char *out, GError **err)
+{
+	const struct report_forms forms = cli_forms(cli);
+	bool matrix = json_object_get(run, "matrix"), ok;
+	GError *e = NULL;
+	int status;
+
+	if (!known_apply(run, err))
+		return MMG_EXIT_BROKEN;
+	status = matrix ? matrix_judge(run, &e) : results_judge(run);
+	ok = !e && results_save(run, out, &e) && (!matrix || report_matrix_html(run, out, &e));
+	if (!ok) {
+		g_propagate_error(err, e);
+		return status ? status : MMG_EXIT_BROKEN;
+	}
+	return matrix ? matrix_reports(&forms, run, out, err) : cli_reports(cli, run, out, err);
+}
+
+/* @jobs is a folder with jobs.json; the other words are where more results of the same jobs lie */
+static int merge_jobs(struct cli *cli, const char *jobs, GError **err)
+{
+	g_autoptr(GPtrArray) folders = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) lost = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *out = NULL, *id = NULL;
+	json_t *all = jobs_load(jobs, err), *run = NULL;
+	int status = MMG_EXIT_BROKEN;
+
+	if (!all)
+		return (*err)->code;
+	for (guint i = 0; i < cli->args->len; i++)
+		campaign_look_in(cli->args->pdata[i], folders);
+	out = results_make_dir(cli->out, err);
+	run = out ? campaign_merge(all, folders, out, lost, err) : NULL;
+	if (run) {
+		id = g_path_get_basename(out);
+		json_object_set_new(run, "id", json_string(id));
+		if (lost->len) {
+			g_autofree char *names = NULL;
+
+			g_ptr_array_add(lost, NULL);
+			names = g_strjoinv(" ", (char **)lost->pdata);
+			status_note("%u of %zu jobs have no result: %s", lost->len - 1,
+				    json_array_size(json_object_get(all, "jobs")), names);
+		}
+		status = close_up(cli, run, out, err);
+	} else {
+		status = (*err)->code;
+	}
+	json_decref(run);
+	json_decref(all);
+	return status;
+}
+
+/* The folder of jobs among the words, NULL where there is none */
+static const char *jobs_among(const GPtrArray *words)
+{
+	for (guint i = 0; i < words->len; i++) {
+		g_autofree char *path = g_build_filename(words->pdata[i], "jobs.json", NULL);
+
+		if (g_file_test(path, G_FILE_TEST_EXISTS))
+			return words->pdata[i];
+	}
+	return NULL;
+}
+
 int verb_merge(struct cli *cli, GError **err)
 {
 	g_autoptr(GPtrArray) none = g_ptr_array_new();
 	g_autofree char *out = NULL;
 	const struct run_options opt = cli_run(cli);
-	const struct report_forms forms = cli_forms(cli);
 	int status = MMG_EXIT_BROKEN;
-	bool ok = true, matrix;
+	bool ok = true;
 	json_t *run;
 
+	if (jobs_among(cli->args))
+		return merge_jobs(cli, jobs_among(cli->args), err);
 	if (!cli->args->len) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "merge takes the results folders to put together");
 		return MMG_EXIT_USAGE;
@@ -133,16 +183,8 @@ int verb_merge(struct cli *cli, GError **err)
 	}
 	for (guint i = 0; ok && i < cli->args->len; i++)
 		ok = merge_one(run, cli->args->pdata[i], out, i, err);
-	matrix = json_object_get(run, "matrix");
 	if (ok)
-		ok = known_apply(run, err);
-	if (ok && matrix)
-		ok = matrix_judge(run, err) != MMG_EXIT_USAGE || !*err;
-	else if (ok)
-		results_judge(run);
-	ok = ok && results_save(run, out, err) && (!matrix || report_matrix_html(run, out, err));
-	if (ok)
-		status = matrix ? matrix_reports(&forms, run, out, err) : cli_reports(cli, run, out, err);
+		status = close_up(cli, run, out, err);
 	json_decref(run);
 	return status;
 }

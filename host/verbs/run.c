@@ -127,7 +127,7 @@ static bool check_usage(const struct cli *cli, GError **err)
 		g_ptr_array_unref(plan);
 	if (catalog)
 		g_ptr_array_unref(catalog);
-	if (plan && cli->out && g_file_test(cli->out, G_FILE_TEST_EXISTS)) {
+	if (plan && cli->out && !cli->resume && g_file_test(cli->out, G_FILE_TEST_EXISTS)) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "--out %s exists: name a folder that does not exist yet",
 			      cli->out);
 		return false;

@@ -7,6 +7,7 @@
 
 #include "gate/gate.h"
 #include "report/report.h"
+#include "run/fleet.h"
 
 /**
  * struct cli - the command line, options shared by all verbs
@@ -54,6 +55,9 @@ struct cli {
 	bool flaky;			/* history --flaky */
 	char *shard;			/* --shard I/N: matrix */
 	bool empty_cache;		/* doctor --empty-cache */
+	bool slurm, resume;		/* --slurm, --resume */
+	GPtrArray *on;			/* --on ssh://HOST */
+	struct fleet fleet;		/* what these say */
 };
 
 /* Verbs; each returns the exit status and has set *@err when it is not 0 and
@@ -82,6 +86,8 @@ int verb_restore(struct cli *cli, GError **err);
 int verb_matrix(struct cli *cli, GError **err);
 int verb_merge(struct cli *cli, GError **err);
 int verb_drift(struct cli *cli, GError **err);
+int verb_jobs(struct cli *cli, GError **err);
+int verb_job(struct cli *cli, GError **err);
 
 struct cli *cli_new(void);
 /* What @cli says, as the rooms below take it; borrowed from @cli */

@@ -175,17 +175,19 @@ static bool make_disk(struct vm *vm, const char *name, const char *size, bool fo
 	}
 	close(fd);
 	if (format) {
-		g_autofree char *files = programs_stage(vm->dir, vm->machine->programs, vm->kernel->arch);
+		g_autofree char *own = vm->staged ? NULL : programs_stage(vm->dir, vm->machine->programs,
+									   vm->kernel->arch);
+		const char *files = vm->staged ? vm->staged : own;
 		const char *const argv[] = {
 			"mke2fs", "-q", "-F", "-t", "ext4", "-E", "lazy_itable_init=0,nodiscard",
-			files ? "-d" : path, files ? files : NULL, path, NULL
+			files ? "-d" : path, files, path, NULL
 		};
 		const char *const env[] = { "PATH=/usr/sbin:/sbin:/usr/bin:/bin", NULL };
 		struct mmg_cmd cmd = { .what = "formatting the data disk", .argv = argv, .env = env };
 
 		ok = mmg_run(&cmd, err);
-		if (files)
-			mmg_rmtree(files);
+		if (own)
+			mmg_rmtree(own);
 		if (!ok)
 			goto out;
 		ok = false;

@@ -80,6 +80,7 @@ struct vm {
 	const struct machine *machine;
 	const struct accel *accel;
 	char *dir, *initramfs, *append;
+	const char *staged;		/* what programs_stage() gave elsewhere, or NULL: done here */
 	int timeout;
 	bool interactive;
 	bool (*on_case)(json_t *result, void *data);

@@ -143,6 +143,15 @@ static char *makefile_of(const struct source *src, const char *file, char **stem
 	return NULL;
 }
 
+/*
+ * gcc inlines small functions before it puts the counters in, and then takes a branch of one for a branch
+ * of the line that calls it; without that first round it inlines them later, with their counters.
+ */
+static void count_object(GString *makefile, const char *stem)
+{
+	g_string_append_printf(makefile, "\nGCOV_PROFILE_%s.o := y\nCFLAGS_%s.o += -fno-early-inlining\n", stem, stem);
+}
+
 bool profile_overlay(const struct source *src, const GPtrArray *files, GHashTable *overlay, GError **err)
 {
 	for (guint i = 0; i < files->len; i++) {
@@ -164,9 +173,9 @@ bool profile_overlay(const struct source *src, const GPtrArray *files, GHashTabl
 		base[strlen(base) - 2] = '\0';
 		text = g_string_new_len(g_bytes_get_data(old, NULL), g_bytes_get_size(old));
 		/* scripts/Makefile.lib: by the name in the folder since 6.10, by the bare name before */
-		g_string_append_printf(text, "\nGCOV_PROFILE_%s.o := y\n", stem);
+		count_object(text, stem);
 		if (strcmp(base, stem))
-			g_string_append_printf(text, "GCOV_PROFILE_%s.o := y\n", base);
+			count_object(text, base);
 		overlay_set(overlay, makefile, g_string_free_to_bytes(text));
 	}
 	return true;

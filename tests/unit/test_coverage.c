@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -209,6 +210,7 @@ static void test_makefiles(void **state)
 	assert_true(profile_overlay(&src, files, overlay, &err));
 	assert_int_equal(g_hash_table_size(overlay), 3);
 	has_line(overlay, "mm/Makefile", "GCOV_PROFILE_vmscan.o := y");
+	has_line(overlay, "mm/Makefile", "CFLAGS_vmscan.o += -fno-early-inlining");
 	has_line(overlay, "arch/x86/kvm/Makefile", "GCOV_PROFILE_mmu/mmu.o := y");
 	has_line(overlay, "arch/x86/kvm/Makefile", "GCOV_PROFILE_mmu.o := y");
 	has_line(overlay, "virt/kvm/Makefile.kvm", "GCOV_PROFILE_$(KVM)/kvm_main.o := y");
@@ -216,6 +218,76 @@ static void test_makefiles(void **state)
 	g_ptr_array_add(files, (char *)"lone.c");
 	assert_false(profile_overlay(&src, files, overlay, &err));
 	g_clear_error(&err);
+	mmg_rmtree(dir);
+}
+
+static void run(const char *dir, const char *command)
+{
+	g_autofree char *whole = g_strdup_printf("cd '%s' && %s", dir, command);
+
+	if (system(whole))
+		fail_msg("%s failed", whole);
+}
+
+/* A program in the kernel's place: gcc's notes and counts, read by gcov, of two runs */
+static void test_gcov(void **state)
+{
+	g_autofree char *dir = g_dir_make_tmp("mmgate-XXXXXX", NULL);
+	g_autofree char *artifacts = g_build_filename(dir, "artifacts", NULL), *none = g_build_filename(dir, "none", NULL);
+	struct source src = { .tree = dir, .name = (char *)"s", .version = (char *)"6.12" };
+	struct build_result b = { .dir = dir, .sha256 = (char *)"00" };
+	g_autofree char *conf = g_build_filename(dir, "g.conf", NULL);
+	g_autoptr(GPtrArray) guarded = NULL;
+	struct coverage *c;
+	GError *err = NULL;
+
+	(void)state;
+	put(dir, "mm/x.c", "static volatile int seen;\n"
+	    "static inline void young(int a)\n"
+	    "{\n"
+	    "\tif (a > 2)\n"
+	    "\t\tseen++;\n"
+	    "}\n"
+	    "int main(int argc, char **argv)\n"
+	    "{\n"
+	    "\t(void)argv;\n"
+	    "\tyoung(argc);\n"
+	    "\tyoung(argc + 1);\n"
+	    "\treturn 0;\n"
+	    "}\n"
+	    "#ifdef NEVER\n"
+	    "int unbuilt(void)\n"
+	    "{\n"
+	    "\treturn 1;\n"
+	    "}\n"
+	    "#endif\n");
+	put(dir, "g.conf", "[mm/x.c]\nyoung=kvm/a\nmain=kvm/a\nunbuilt=kvm/a\nabsent=kvm/a\n");
+	run(dir, "gcc --coverage -O2 -fno-early-inlining -c -o mm/x.o $PWD/mm/x.c && gcc --coverage -o mm/x mm/x.o && "
+	    "mkdir -p kept/mm artifacts/gcov/mm none && cp mm/x.gcno kept/mm/ && mm/x && mv mm/x.gcda artifacts/gcov/mm/");
+	guarded = guarded_load(conf, "x86_64", &err);
+	c = coverage_new(&src, "x86_64", &b, guarded, &err);
+	if (!c)
+		fail_msg("%s", err->message);
+	assert_int_equal(coverage_sum(c, NULL).lines_reached, 0);
+	assert_int_equal(((struct coverage_function *)c->functions->pdata[2])->state, COVERAGE_NOT_BUILT);
+	assert_int_equal(((struct coverage_function *)c->functions->pdata[3])->state, COVERAGE_NOT_DEFINED);
+	assert_true(coverage_add_boot(c, &b, artifacts, &err));
+	assert_int_equal(c->boots, 1);
+	/* both inlined copies ran; neither took the way of more than 2 */
+	assert_int_equal(line(c, 0, 4)->count, 2);
+	assert_int_equal(line(c, 0, 4)->branches->len, 2);
+	assert_int_equal(coverage_missed(line(c, 0, 4)), 1);
+	run(dir, "mm/x 1 2 3 && mv mm/x.gcda artifacts/gcov/mm/");
+	assert_true(coverage_add_boot(c, &b, artifacts, &err));
+	assert_int_equal(line(c, 0, 4)->count, 4);
+	assert_int_equal(coverage_missed(line(c, 0, 4)), 0);
+	/* a boot that left nothing is counted as such */
+	assert_true(coverage_add_boot(c, &b, none, &err));
+	assert_int_equal(c->boots, 2);
+	assert_int_equal(c->lost, 1);
+	coverage_free(c);
+	g_ptr_array_unref(guarded);
+	guarded = NULL;
 	mmg_rmtree(dir);
 }
 
@@ -256,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_makefiles),
+		cmocka_unit_test(test_gcov),
 		cmocka_unit_test(test_guarded),
 	};
 

@@ -94,6 +94,8 @@ static void print_gate(const json_t *run)
 		       num(c, "patched_n"));
 	json_array_foreach(json_object_get(run, "past"), i, c)
 		printf("%s  %s\n", i ? "" : "\n  beside the last runs without it:\n", str(c, "note"));
+	printf("\n  time: %.0f s for the source and the builds, %.0f s for the tests\n", obj_num(g, "build_s"),
+	       obj_num(run, "duration_s"));
 	printf("\n%s: %s\n", str(g, "verdict"), str(g, "reason"));
 }
 
@@ -217,6 +219,7 @@ static int run_gate(const struct gate_options *opt, const struct gate *g, const 
 int gate_run(const struct gate_options *opt, GError **err)
 {
 	struct side base = { 0 }, patched = { 0 };
+	gint64 began = g_get_monotonic_time();
 	GPtrArray *kernels = NULL;
 	int status = MMG_EXIT_BROKEN;
 	const char *source = NULL;
@@ -247,6 +250,7 @@ int gate_run(const struct gate_options *opt, GError **err)
 	} else if (kernels) {
 		json_t *out = gate_json(g, &base, &patched, kernels);
 
+		json_object_set_new(out, "build_s", json_real((g_get_monotonic_time() - began) / (double)G_USEC_PER_SEC));
 		if (json_is_true(json_object_get(out, "identical")))
 			status = identical(opt, g, kernels, out, err);
 		else

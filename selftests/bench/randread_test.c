@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * mmgate-about: workload: random reads beside a device that can only use DMA32
- * mmgate-guards: 96a5c186efff mm/page_alloc.c: don't show protection ... for empty zone
+ * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
  * mmgate-machines: bench-randread bench-randread-fio
  * mmgate-needs: CONFIG_USB_EHCI_HCD CONFIG_USB_EHCI_PCI CONFIG_EXT4_FS CONFIG_LRU_GEN
  * mmgate-modules: ehci_pci

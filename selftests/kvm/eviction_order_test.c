@@ -51,6 +51,8 @@
 #include "lru_gen.h"
 #include "residency.h"
 
+#define MIN_NR_GENS	2	/* mm/mmzone.h: the youngest generations that reclaim leaves alone */
+
 /* Who asks for memory back */
 enum how { BY_RECLAIM, BY_COMMAND, BY_HIGH };
 
@@ -58,11 +60,11 @@ enum how { BY_RECLAIM, BY_COMMAND, BY_HIGH };
  * struct params - a case
  * @backing:	what the memory is made of
  * @host:	touched by the host instead of a vCPU
- * @ages:	touch ages, 2 where 0
+ * @ages:	how many ages of touch are told apart, 2 (hot and cold) where 0
  * @how:	who asks for memory back
  * @blocks:	labels in one block each rather than mixed
  * @fault_seed:	fault order shuffled by it; ~0 for backwards
- * @divide:	of the default size
+ * @divide:	the default size by it, 1 where 0
  */
 struct params {
 	enum backing backing;
@@ -87,6 +89,7 @@ static size_t region_bytes(const struct params *p, bool walk)
 	return walk || bytes < mmg_opts.mem_bytes / 4 ? bytes : mmg_opts.mem_bytes / 4;
 }
 
+/* Which pages are hot: order_run_create() labels at random; here what a case wants otherwise */
 static void set_labels(struct order_run *run, const struct params *p)
 {
 	size_t n = run->s.r.units, i;
@@ -112,14 +115,14 @@ static void by_command(struct order_run *run, u64 pages)
 				  lru_gen_node(&group->info, run->s.r.nid);
 	if (!node)
 		mmg_broken("lru_gen does not list node %d", run->s.r.nid);
-	err = lru_gen_evict(group->id, node->nid, lru_gen_max_seq(node) - 2, LRU_GEN_ANON_ONLY,
-			    pages);
+	err = lru_gen_evict(group->id, node->nid, lru_gen_max_seq(node) - MIN_NR_GENS,
+			    LRU_GEN_ANON_ONLY, pages);
 	if (err)
 		mmg_fail("evicting %llu pages by command: %s", (unsigned long long)pages,
 			 strerror(-err));
 }
 
-/* The write reclaims until the group is below, or gives up */
+/* The write reclaims until the group is below, or gives up (memory_high_write()) */
 static void by_memory_high(struct order_run *run, u64 pages)
 {
 	const struct memcg *cg = &run->s.group.cg;
@@ -184,6 +187,7 @@ static void order_case(const struct mmg_case *c)
 	require_prompt_swap(p);
 	experiment(&run, p, true);
 	order_run_report(&run);
+	/* order_judge() ends the case */
 	if (p->host)
 		order_judge(&run, run.auc, NULL);
 	experiment(&control, p, false);

@@ -2,7 +2,7 @@
 /*
  * mmgate-about: what each zone keeps back from allocations aimed higher, against the formula
  * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
- * mmgate-guards: Fixes: the revert of that commit
+ * mmgate-guards: Fixes: eae116d1f044 ("Revert "mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone"")
  * mmgate-machines: default numa-fake2 numa-fake4 numa-fake8 numa-uneven small-zones
  * mmgate-machines: no-normal memoryless movable one-zone arm64-small-zones arm64-fake2
  * mmgate-machines: arm64-memoryless ppc64el-memoryless

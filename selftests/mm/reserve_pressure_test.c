@@ -2,7 +2,7 @@
 /*
  * mmgate-about: memory that fits higher up leaves the reserve of a low zone alone
  * mmgate-guards: Broken-by: 96a5c186efff ("mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone")
- * mmgate-guards: Fixes: the revert of that commit
+ * mmgate-guards: Fixes: eae116d1f044 ("Revert "mm/page_alloc.c: don't show protection in zone's ->lowmem_reserve[] for empty zone"")
  * mmgate-machines: small-zones no-normal numa-fake2 memoryless movable movable-bare
  * mmgate-quick: small-zones
  * mmgate-quick-cases: anon default-ratio
@@ -59,7 +59,7 @@
 #define ISOLATED_HUGE	512		/* the same while huge pages are in demand */
 #define NEAR		64		/* pages above its low mark and reserve: a low zone was asked */
 #define FAR		256		/* so it was if it gave that many */
-#define CONTROL_MIN	256		/* pages that the control must get */
+#define CONTROL_MIN	256		/* pages the control must get: well above NOISE and slack */
 #define SMALL_MIN_KB	4096
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage"
 
@@ -94,6 +94,7 @@ struct pressure {
 	const char *mthp;		/* size directory, "hugepages-16kB" */
 };
 
+/* Pages free in a zone, with those on per-CPU lists */
 static unsigned long have(const struct zi_zone *z)
 {
 	return z->free + z->pcp_count;
@@ -156,7 +157,10 @@ static int pick_node(const struct zoneinfo *zi, int aim)
 	return node;
 }
 
-/* The reserve that must be kept is the formula's, not what the kernel shows */
+/*
+ * Watch the zones of @node (-1: of all nodes) that memory aimed at zone @aim may come from.  The
+ * reserve that must be kept is the formula's for @ratio, not what the kernel shows.
+ */
 static void watch_start(struct watch *w, const struct zoneinfo *zi, int node, int aim,
 			const long *ratio)
 {
@@ -204,6 +208,7 @@ static void watch_start(struct watch *w, const struct zoneinfo *zi, int node, in
 	}
 }
 
+/* Note how low each zone is now, and how much user memory it holds */
 static void watch_look(struct watch *w)
 {
 	struct zoneinfo zi;
@@ -240,12 +245,14 @@ static unsigned long taken_low(const struct watch *w)
 	return sum;
 }
 
+/* Whether kswapd or an allocating task scanned between two looks */
 static bool reclaiming(const struct vmstat *a, const struct vmstat *b)
 {
 	return vmstat_sum(a, "pgscan_") != vmstat_sum(b, "pgscan_") ||
 	       vmstat_sum(a, "allocstall_") != vmstat_sum(b, "allocstall_");
 }
 
+/* There is memory or swap for all that is asked: nobody may be killed */
 static void judge_oom(const struct watch *w)
 {
 	static struct vmstat now;

@@ -12,8 +12,7 @@ static void kernel_unref(gpointer k)
 	kernel_free(k);
 }
 
-/* Two columns with one heading would be read as one */
-static void unique_labels(GPtrArray *kernels)
+void kernels_unique_labels(GPtrArray *kernels)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	guint i;
@@ -99,6 +98,6 @@ GPtrArray *kernels_resolve(const struct kernel_options *how, const GPtrArray *sp
 		g_ptr_array_unref(kernels);
 		return NULL;
 	}
-	unique_labels(kernels);
+	kernels_unique_labels(kernels);
 	return kernels;
 }

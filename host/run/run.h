@@ -89,6 +89,9 @@ json_t *suite_run(const struct suite *s, char **dir, GError **err);
  */
 GPtrArray *kernels_resolve(const struct kernel_options *how, const GPtrArray *specs, GError **err);
 
+/* Make the label of each struct kernel * of @kernels its own, by "#2", "#3": two columns with one heading would be read as one */
+void kernels_unique_labels(GPtrArray *kernels);
+
 /* ---- results.c ---- */
 
 /* Make the results folder (@out, or results/<date>-<n>) and point latest at it; g_free() it */

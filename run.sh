@@ -26,7 +26,7 @@ for word in "$@"; do
 	-y | --yes) yes=1 ;;
 	-q | --quiet) quiet=1 ;;
 	--once | --slurm | --resume | --json | --junit | --tap | --html | --kcidb | --gitlab | --github | --patchwork | --offline | --strict | --no-history | \
-		--destructive | --flaky | \
+		--destructive | --dump | --gdb | --halt | --flaky | \
 		--empty-cache | --dry-run | --verbose | --help | --version | --*=*) ;;
 	--*) value=1 ;;
 	-*) ;;

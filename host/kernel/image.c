@@ -439,3 +439,31 @@ GByteArray *image_config(const char *path)
 	unmap_file(&m);
 	return config;
 }
+
+/**
+ * image_kernel - the kernel proper in a boot image
+ *
+ * The ELF file in a bzImage, the Image in a compressed one, else the file's own bytes; NULL with
+ * *@err where it cannot be read or unpacked.
+ */
+GByteArray *image_kernel(const char *path, GError **err)
+{
+	GByteArray *plain = NULL;
+	GError *e = NULL;
+	struct map m;
+
+	if (!map_file(&m, path, err))
+		return NULL;
+	if (!memcmp(m.p + 0x202, "HdrS", 4))
+		plain = bzimage_payload(&m);
+	else
+		plain = decompress_image(&m, path, &e);
+	if (e)
+		g_propagate_error(err, e);
+	else if (!plain && m.len <= BOOTABLE_MAX)
+		plain = g_byte_array_append(g_byte_array_new(), m.p, m.len);
+	else if (!plain)
+		mmg_set_error(err, MMG_EXIT_BROKEN, "%s is too large to be read", path);
+	unmap_file(&m);
+	return plain;
+}

@@ -91,6 +91,8 @@ void image_free(struct image *i);
 GByteArray *image_config(const char *path);
 /* Write the bootable form of a compressed image to @to */
 bool image_unpack(const char *path, const char *to, GError **err);
+/* The ELF file in a bzImage, the Image in a compressed one, else the file itself; NULL with *@err */
+GByteArray *image_kernel(const char *path, GError **err);
 
 /* ---- kernel.c ---- */
 /* The host's architecture as --arch has it */

@@ -516,6 +516,10 @@ char *plan_append(const struct boot_plan *bp, const struct kernel *k, bool tcg, 
 	/* nor does the IO-APIC's timer tick in time there ("timer doesn't work!"); KVM guests skip the check */
 	if (tcg && x86)
 		g_string_append(s, " no_timer_check");
+	/* only a post-mortem presses keys or sends NMIs; where there is a PMU, stray ones exist */
+	g_string_append(s, " sysrq_always_enabled");
+	if (tcg && x86)
+		g_string_append(s, " unknown_nmi_panic");
 	if (bp->machine->append)
 		g_string_append_printf(s, " %s", bp->machine->append);
 	/* the same options for modules that are built in */

@@ -32,6 +32,7 @@ struct job;
  * @jobs:	VMs at once, 0: as many as fit
  * @timeout:	seconds of one VM, 0: by the plan
  * @verbose:	of the command line
+ * @dump:	the guest's memory where a kernel hangs or panics
  * @destructive: also tests that a production host would feel
  * @fleet:	where the VMs run, or NULL: here
  */
@@ -40,7 +41,7 @@ struct run_options {
 	const char *accel, *out;
 	uint64_t seed, shuffle;
 	int repeat, jobs, timeout, verbose;
-	bool destructive;
+	bool destructive, dump;
 	const struct fleet *fleet;
 	struct kernel_options kernel;
 };

@@ -263,6 +263,8 @@ static json_t *boot_json(struct boot *b)
 	taint_splats(json_object_get(o, "splats"), vm->taints);
 	provoked_splats(json_object_get(o, "splats"), b->plan->tests);
 	json_object_set(o, "taints", vm->taints);
+	if (vm->post_mortem)
+		json_object_set(o, "post_mortem", vm->post_mortem);
 	if (vm->trouble->len) {
 		char **lines = g_strsplit(g_strchomp(vm->trouble->str), "\n", -1);
 		json_t *list = json_array();
@@ -498,6 +500,7 @@ static void make_vm(struct boot *b, const char *dir)
 	vm->timeout = job ? job->timeout : r->s->opt.timeout ?: plan_timeout(b->plan) * plan_scale(tcg);
 	vm->append = job ? g_strdup(job->append) : plan_append(b->plan, k, tcg, r->s->opt.verbose > 1);
 	vm->staged = job ? job->staged : NULL;
+	vm->dump = r->s->opt.dump;
 	vm->ended = on_vm_ended;
 	vm->data = b;
 }

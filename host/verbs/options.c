@@ -17,7 +17,7 @@ struct run_options cli_run(const struct cli *cli)
 		.command = cli->command, .require = cli->require, .tests = cli->tests,
 		.machines = cli->machines, .accel = cli->accel, .out = cli->out, .seed = cli->seed, .shuffle = cli->shuffle,
 		.repeat = MAX(cli->repeat, 1), .jobs = cli->jobs, .timeout = cli->timeout,
-		.verbose = cli->verbose, .destructive = cli->destructive,
+		.verbose = cli->verbose, .destructive = cli->destructive, .dump = cli->dump,
 		.fleet = cli->slurm || cli->on->len ? &cli->fleet : NULL, .kernel = cli_kernel(cli),
 	};
 }

@@ -3,6 +3,7 @@
  * The verb shell: the tests' VM with the host's own files (read-only below,
  * what is written stays in the guest) and a shell on its console.
  */
+#include "base/arch.h"
 #include "base/scratch.h"
 #include "verbs/verbs.h"
 
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static bool ended;
@@ -119,6 +122,53 @@ static int turn(struct vm *vm, GError **err)
 	return vm->shell_status;
 }
 
+/* The ELF file with symbols that @k was made with, g_free() it; NULL where it is not here */
+static char *find_vmlinux(const struct kernel *k)
+{
+	g_autofree char *dir = g_path_get_dirname(k->image), *name = g_strconcat("vmlinux-", k->release, NULL);
+	/* a build tree's from its boot image, and what a package of debug symbols installs */
+	char *const paths[] = {
+		g_build_filename(dir, "vmlinux", NULL),
+		g_build_filename(dir, "..", "..", "..", "vmlinux", NULL),
+		g_build_filename("/usr/lib/debug/boot", name, NULL),
+		g_build_filename("/usr/lib/debug/lib/modules", k->release, "vmlinux", NULL),
+	};
+	char *found = NULL;
+
+	for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
+		if (!found && g_file_test(paths[i], G_FILE_TEST_IS_REGULAR))
+			found = g_canonicalize_filename(paths[i], NULL);
+		g_free(paths[i]);
+	}
+	return found;
+}
+
+/* How somebody gets at the VM with gdb, in another terminal */
+static void say_gdb(const struct vm *vm)
+{
+	g_autofree char *vmlinux = find_vmlinux(vm->kernel), *quoted = vmlinux ? g_shell_quote(vmlinux) : NULL;
+	const char *arch = arch_host() == arch_find(vm->kernel->arch) ? "gdb" : "gdb-multiarch";
+
+	status_note("in another terminal: %s %s%s-ex 'target remote %s'%s", arch, quoted ?: "", quoted ? " " : "",
+		    vm->gdb, vm->halt ? "; the kernel waits for its 'continue'" : "");
+	if (!vmlinux)
+		status_note("no vmlinux with symbols of %s is here: Debian's are in the package linux-image-%s-dbg",
+			    vm->kernel->label, vm->kernel->release);
+}
+
+/* The socket for gdb, g_free() it; NULL with *@err where its name is too long for one */
+static char *gdb_socket(const char *dir, GError **err)
+{
+	char *path = g_build_filename(dir, "gdb", NULL);
+
+	if (strlen(path) < sizeof(((struct sockaddr_un *)0)->sun_path))
+		return path;
+	mmg_set_error(err, MMG_EXIT_USAGE, "--gdb: %s is too long for a socket; set XDG_CACHE_HOME to a shorter path",
+		      path);
+	g_free(path);
+	return NULL;
+}
+
 /* Boot @k as @bp says, with a shell; its exit status, or ours with *@err */
 static int boot_shell(struct cli *cli, const struct kernel *k, struct boot_plan *bp, const char *built,
 		      const char *dir, GError **err)
@@ -127,8 +177,11 @@ static int boot_shell(struct cli *cli, const struct kernel *k, struct boot_plan 
 	struct accel *accel = accel_choose(cli->accel, k->arch, err);
 	char *extra = shell_plan(cli, k, built);
 	int status = MMG_EXIT_BROKEN;
+	g_autofree char *gdb = cli->gdb ? gdb_socket(dir, err) : NULL;
 	GPtrArray *files = NULL;
 
+	vm->gdb = gdb;
+	vm->halt = cli->halt;
 	vm->kernel = k;
 	vm->machine = bp->machine;
 	vm->dir = g_strdup(dir);
@@ -136,14 +189,23 @@ static int boot_shell(struct cli *cli, const struct kernel *k, struct boot_plan 
 	vm->ended = on_ended;
 	vm->accel = accel;
 	vm->initramfs = g_build_filename(dir, "initramfs.cpio", NULL);
-	if (accel) {
+	if (accel && (gdb || !cli->gdb)) {
 		vm->append = plan_append(bp, k, !strcmp(accel->name, "tcg"), cli->verbose > 1);
+		if (gdb) {
+			/* where vmlinux says that it is */
+			char *more = g_strconcat(vm->append, " nokaslr", NULL);
+
+			g_free(vm->append);
+			vm->append = more;
+		}
 		files = plan_files(bp, k, built, !strcmp(accel->name, "kvm"), cli->seed, cli->shuffle, extra, NULL, err);
 	}
 	if (files && initramfs_pack(files, vm->initramfs, NULL, err) && vm_command(vm, err)) {
 		status_set("booting %s on %s (%s: %s); the tests are in %s, the source in %s; leave with exit",
 			   k->label, bp->machine->name, accel->name, accel->reason, built, k->ksrc);
 		status_clear();
+		if (gdb)
+			say_gdb(vm);
 		status = cli->dry_run ? MMG_EXIT_OK : turn(vm, err);
 	}
 	if (files)
@@ -168,6 +230,10 @@ int verb_shell(struct cli *cli, GError **err)
 	k = kernels->pdata[0];
 	if (k->host || kernels->len > 1) {
 		mmg_set_error(err, MMG_EXIT_USAGE, "shell boots one kernel in a VM");
+		goto out;
+	}
+	if (cli->halt && !cli->gdb) {
+		mmg_set_error(err, MMG_EXIT_USAGE, "--halt needs --gdb: nobody else could wake the kernel");
 		goto out;
 	}
 	catalog = catalog_load(err);

@@ -39,6 +39,8 @@ struct cli {
 	char *function, *coverage;	/* of it */
 	bool json, junit, tap, html, kcidb, gitlab, github, patchwork;
 	bool strict;			/* what does not fit is an error: mutants, drift */
+	bool dump;			/* --dump: memory of a guest that hangs or panics */
+	bool gdb, halt;			/* shell */
 	bool offline, dry_run, yes, quiet, no_history, destructive;
 	int verbose;
 

@@ -7,6 +7,7 @@
 #include "vm/vm.h"
 
 #include "base/arch.h"
+#include "vm/postmortem.h"
 
 #include "sign.h"
 
@@ -35,6 +36,7 @@
 #define QEMU_SAID_MAX 8192
 #define MAX_EVENTS 4000
 #define TICK_MS 250
+#define POST_MORTEM_SAID (4 << 20)	/* what is kept of the console's answers to us */
 
 /* Wide enough for hours: G_USEC_PER_SEC is an int */
 #define USEC ((gint64)G_USEC_PER_SEC)
@@ -71,6 +73,10 @@ struct vm_private {
 	GHashTable *requests;		/* DIMM id -> request number waiting for its event */
 	enum vm_state given;		/* where we end it ourselves */
 	char *why;
+	struct post_mortem *pm;		/* while it is asked what it died of */
+	enum vm_state late;		/* what ends it after that, or STATE_NONE for its own end */
+	char *late_why;
+	gsize judged;			/* bytes of the console from before that; what we made it say is no evidence */
 };
 
 static double since(const struct vm *vm)
@@ -223,6 +229,9 @@ void vm_dry_command(struct vm *vm)
 	add(vm, "-display");
 	add(vm, "none");
 	add(vm, "-no-reboot");
+	/* QEMU holds a guest that ended itself, for its post-mortem; we tell it to quit */
+	if (!vm->interactive)
+		add(vm, "-no-shutdown");
 	add_board(vm);
 	for (i = 0; i < (int)vm->machine->qemu->len; i++)
 		add(vm, "%s", (char *)vm->machine->qemu->pdata[i]);
@@ -239,6 +248,14 @@ void vm_dry_command(struct vm *vm)
 		add(vm, "chardev=console,mode=readline");
 		add(vm, "-virtfs");
 		add(vm, "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap");
+	}
+	if (vm->gdb) {
+		g_autofree char *quoted = escape(vm->gdb);
+
+		add(vm, "-gdb");
+		add(vm, "unix:%s,server=on,wait=off", quoted);
+		if (vm->halt)
+			add(vm, "-S");
 	}
 	for (i = 0; i < CHANNELS; i++)
 		if (i != CONSOLE || !vm->interactive)
@@ -288,7 +305,8 @@ static char *find_line(const GString *text, const char *needle)
 
 static void last_words(struct vm *vm, GString *to)
 {
-	char **lines = g_strsplit_set(vm->p->console->str, "\r\n", -1);
+	g_autofree char *text = g_strndup(vm->p->console->str, vm->p->judged ?: vm->p->console->len);
+	char **lines = g_strsplit_set(text, "\r\n", -1);
 	int n = g_strv_length(lines);
 
 	while (n && !*g_strstrip(lines[n - 1]))
@@ -342,6 +360,12 @@ static void judge_end(struct vm *vm)
 		vm->state = p->hello ? STATE_LOST : STATE_NO_BOOT;
 		g_string_append(why, "it powered off without saying goodbye");
 		last_words(vm, why);
+	}
+	if ((vm->state == STATE_PANIC || vm->state == STATE_NO_BOOT) && panic && !p->given) {
+		g_autofree char *in = post_mortem_panicked_in(p->console->str, vm->post_mortem);
+
+		if (in)
+			g_string_append_printf(why, " (in %s)", in);
 	}
 	vm->reason = mmg_clean(g_strchomp(why->str), -1, 2000);
 	g_string_free(why, TRUE);
@@ -474,6 +498,34 @@ static void check_results(struct vm *vm)
 	vm->reason = g_strdup("the results that came are not those that PID 1 gave: a test spoke in its place");
 }
 
+/* What was learnt goes to disk, into run.json and into the reason of an end that we make */
+static void end_post_mortem(struct vm *vm)
+{
+	struct vm_private *p = vm->p;
+	g_autofree char *where = NULL;
+	GString *why;
+
+	vm->post_mortem = post_mortem_write(p->pm, p->console->str, p->console->len,
+					    p->judged ?: p->console->len);
+	if (p->late && !p->given) {
+		why = g_string_new(p->late_why);
+		p->given = p->late;
+		where = post_mortem_where(vm->post_mortem);
+		if (where)
+			g_string_append_printf(why, "; %s", where);
+		/* a guest that is not run says nothing of its kernel */
+		if (!post_mortem_answered(p->pm) && !p->exited) {
+			p->given = STATE_LOST;
+			g_string_append_printf(why, "; nor does %s answer (stopped, or starved by the host?)",
+					       vm->accel->qemu);
+		}
+		last_words(vm, why);
+		p->why = g_string_free(why, FALSE);
+	}
+	post_mortem_free(p->pm);
+	p->pm = NULL;
+}
+
 static void finish(struct vm *vm)
 {
 	struct vm_private *p = vm->p;
@@ -495,7 +547,9 @@ static void finish(struct vm *vm)
 		close(p->spool);
 	vm->duration_s = since(vm);
 	vm->console = p->console->str;
-	vm->console_len = p->console->len;
+	if (p->pm && p->given != STATE_INTERRUPTED)
+		end_post_mortem(vm);
+	vm->console_len = p->judged ?: p->console->len;
 	judge_end(vm);
 	check_results(vm);
 	unpack_artifacts(vm);
@@ -686,6 +740,12 @@ static void control_line(struct vm *vm, char *line)
 		return;
 	}
 	p->last_beat = g_get_monotonic_time();
+	if (p->pm && p->late && !post_mortem_touched(p->pm)) {
+		/* it was late, not dead, and nothing was done to it yet */
+		g_clear_pointer(&p->pm, post_mortem_free);
+		p->late = STATE_NONE;
+		p->judged = 0;
+	}
 	if (g_str_has_prefix(line, "hello ") && !p->hello) {
 		p->hello = true;
 		vm->hello_s = since(vm);
@@ -712,6 +772,57 @@ static void control_line(struct vm *vm, char *line)
 	}
 }
 
+static void monitor_for_post_mortem(json_t *command, void *data)
+{
+	qmp_say(data, command);
+}
+
+static void type_for_post_mortem(const char *text, void *data)
+{
+	struct vm *vm = data;
+
+	if (send(vm->p->fds[CONSOLE], text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		status_debug("console: %s", g_strerror(errno));
+}
+
+/*
+ * Ask what it died of before it goes: @late is what it is ended as after that, for @why;
+ * STATE_NONE where it ended itself and only QEMU holds it.
+ */
+static void begin_post_mortem(struct vm *vm, enum vm_state late, const char *why)
+{
+	struct vm_private *p = vm->p;
+	struct post_mortem_vm about = {
+		.kernel = vm->kernel, .dir = vm->dir, .paused = !late, .dump = vm->dump, .scale = scale(vm),
+		.nmi = !strcmp(vm->kernel->arch, "x86_64"),
+		.monitor = monitor_for_post_mortem, .type = type_for_post_mortem, .data = vm,
+	};
+	long long bytes = 0;
+
+	if (p->pm || p->stopping || p->exited)
+		return;
+	about.memory = parse_size(vm->machine->memory, &bytes) ? (uint64_t)bytes : UINT64_MAX;
+	p->late = late;
+	g_free(p->late_why);
+	p->late_why = g_strdup(why);
+	p->judged = late ? p->console->len : 0;
+	p->pm = post_mortem_begin(&about, g_get_monotonic_time());
+}
+
+/* The guest ended itself, and QEMU holds what is left of it (-no-shutdown) */
+static void shut_down(struct vm *vm, const char *reason)
+{
+	struct vm_private *p = vm->p;
+
+	p->reset = reason && (!strcmp(reason, "guest-reset") || !strcmp(reason, "guest-panic"));
+	if (p->pm)
+		post_mortem_ended(p->pm);
+	else if (p->reset && !p->goodbye && !vm->interactive)
+		begin_post_mortem(vm, STATE_NONE, NULL);
+	else
+		qmp_say(vm, json_pack("{s:s}", "execute", "quit"));
+}
+
 static void qmp_line(struct vm *vm, const char *line)
 {
 	json_t *m = json_loads(line, 0, NULL), *data, *e;
@@ -720,7 +831,9 @@ static void qmp_line(struct vm *vm, const char *line)
 
 	data = json_object_get(m, "data");
 	e = json_object_get(m, "error");
-	if (json_object_get(m, "QMP")) {
+	if (post_mortem_reply(vm->p->pm, m, g_get_monotonic_time())) {
+		;
+	} else if (json_object_get(m, "QMP")) {
 		vm->qemu_s = since(vm);
 		qmp_say(vm, json_pack("{s:s}", "execute", "qmp_capabilities"));
 	} else if (id && e) {
@@ -729,9 +842,7 @@ static void qmp_line(struct vm *vm, const char *line)
 	} else if (id > 0) {
 		control_say(vm, "reply %d ok\n", id);
 	} else if (name && !strcmp(name, "SHUTDOWN")) {
-		const char *why = json_string_value(json_object_get(data, "reason"));
-
-		vm->p->reset = why && (!strcmp(why, "guest-reset") || !strcmp(why, "guest-panic"));
+		shut_down(vm, json_string_value(json_object_get(data, "reason")));
 	} else if (name && !strcmp(name, "DEVICE_DELETED")) {
 		const char *dev = json_string_value(json_object_get(data, "device"));
 		gpointer req = dev ? g_hash_table_lookup(vm->p->requests, dev) : NULL;
@@ -809,7 +920,11 @@ static void take_console(struct vm *vm, const char *buf, ssize_t n)
 	struct vm_private *p = vm->p;
 
 	p->last_console = g_get_monotonic_time();
-	if (p->console->len + n > CONSOLE_MAX) {
+	if (p->pm)
+		post_mortem_said(p->pm, p->last_console);
+	if (p->pm && p->console->len + n > MIN(p->judged + POST_MORTEM_SAID, CONSOLE_MAX)) {
+		;	/* enough of what it says to us */
+	} else if (p->console->len + n > CONSOLE_MAX) {
 		/* a splat behind the flood would go unseen: no verdict from here on */
 		vm_stop(vm, STATE_LOST, "the guest's console said more than 16 MiB: ended");
 	} else {
@@ -818,7 +933,7 @@ static void take_console(struct vm *vm, const char *buf, ssize_t n)
 		/* NULs would end the text for whoever reads it as a string */
 		for (i = 0; i < n; i++)
 			g_string_append_c(p->console, buf[i] ?: ' ');
-		if (!p->dead && panic_halts(p->console, n))
+		if (!p->dead && !p->pm && panic_halts(p->console, n))
 			p->dead = p->last_console;
 		put_log(vm, p->console_log, buf, n);
 	}
@@ -907,12 +1022,24 @@ static void on_qemu_exit(GPid pid, gint status, gpointer data)
 
 static void stop_late(struct vm *vm, enum vm_state state, const char *fmt, int secs)
 {
-	GString *why = g_string_new(NULL);
+	g_autofree char *why = g_strdup_printf(fmt, secs);
 
-	g_string_append_printf(why, fmt, secs);
-	last_words(vm, why);
-	vm_stop(vm, state, why->str);
-	g_string_free(why, TRUE);
+	begin_post_mortem(vm, state, why);
+}
+
+/* True while the VM is asked what it died of */
+static bool in_post_mortem(struct vm *vm, gint64 now)
+{
+	struct vm_private *p = vm->p;
+
+	if (!p->pm)
+		return false;
+	if (post_mortem_done(p->pm, now)) {
+		end_post_mortem(vm);
+		p->stopping = true;
+		end_qemu(vm, SIGKILL);
+	}
+	return true;
 }
 
 static gboolean on_vm_tick(gpointer data)
@@ -936,13 +1063,15 @@ static gboolean on_vm_tick(gpointer data)
 		return G_SOURCE_CONTINUE;
 	if (mmg_interrupted()) {
 		vm_stop(vm, STATE_INTERRUPTED, "interrupted");
+	} else if (in_post_mortem(vm, now)) {
+		return G_SOURCE_CONTINUE;
 	} else if (vm->interactive) {
 		return G_SOURCE_CONTINUE;
 	} else if (p->goodbye) {
 		if (now - p->goodbye > OFF_LIMIT * k * USEC)
 			end_qemu(vm, SIGKILL);	/* it said goodbye: its word counts */
 	} else if (p->dead && now - MAX(p->last_console, p->last_beat) > DEAD_LIMIT * k * USEC) {
-		end_qemu(vm, SIGKILL);	/* what it said tells what became of it */
+		begin_post_mortem(vm, STATE_NONE, NULL);	/* what it said tells what became of it */
 	} else if (!p->hello && !p->console->len && now - p->limit_from > SILENT_LIMIT * k * USEC) {
 		stop_late(vm, STATE_NO_BOOT, "silent boot: no word for %d s (no kernel for this machine, or no serial console in it?)",
 			  SILENT_LIMIT * k);
@@ -1073,12 +1202,15 @@ void vm_free(struct vm *vm)
 		g_string_free(p->said, TRUE);
 		g_hash_table_unref(p->requests);
 		g_free(p->why);
+		g_free(p->late_why);
+		post_mortem_free(p->pm);
 		g_free(p);
 		ktap_free(vm->ktap);
 		g_ptr_array_unref(vm->artifacts);
 		g_string_free(vm->trouble, TRUE);
 		json_decref(vm->events);
 		json_decref(vm->taints);
+		json_decref(vm->post_mortem);
 	}
 	if (vm->argv)
 		g_ptr_array_unref(vm->argv);

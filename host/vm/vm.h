@@ -73,6 +73,10 @@ void accel_free(struct accel *a);
  * @state:	STATE_NONE while it runs
  * @reason:	one line on @state
  * @cases:	results, as they came
+ * @gdb:	unix socket on which gdb is let in (interactive only), or NULL
+ * @halt:	with @gdb: stand still until gdb says go on
+ * @dump:	write the guest's memory where it hangs or panics
+ * @post_mortem: what could be learnt of a hang or a panic (docs/results.schema.json), or NULL
  * @ended:	called once, when @state is set and everything is on disk
  */
 struct vm {
@@ -82,7 +86,8 @@ struct vm {
 	char *dir, *initramfs, *append;
 	const char *staged;		/* what programs_stage() gave elsewhere, or NULL: done here */
 	int timeout;
-	bool interactive;
+	bool interactive, dump, halt;
+	const char *gdb;
 	bool (*on_case)(json_t *result, void *data);
 	void (*ended)(struct vm *vm, void *data);
 	void *data;
@@ -100,6 +105,7 @@ struct vm {
 	gsize console_len;
 	GString *trouble;		/* what PID 1 could not do, a line each */
 	json_t *events;			/* name and seconds: start, end of each test */
+	json_t *post_mortem;
 	json_t *taints;			/* test ("-" for the boot), flags before and after it */
 
 	struct vm_private *p;

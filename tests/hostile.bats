@@ -261,6 +261,48 @@ for t in ("run (id, name, started, verb, verdict, accel, seed)", "result (run, n
 	[[ $output == *"dubious ownership"* ]]
 }
 
+@test "a partial clone whose content is missing is told in git's words, and nothing is fetched" {
+	mkdir -p "$T/tree/mm"
+	printf 'VERSION = 6\nPATCHLEVEL = 12\n' >"$T/tree/Makefile"
+	: >"$T/tree/mm/Kconfig"
+	git -C "$T/tree" init -q
+	git -C "$T/tree" config uploadpack.allowFilter true
+	for n in 1 2 3; do
+		echo "$n" >"$T/tree/mm/n"
+		git -C "$T/tree" add -A
+		git -C "$T/tree" -c user.name=a -c user.email=a@example.org commit -qm "$n"
+	done
+	git clone -q --filter=blob:none "file://$T/tree" "$T/partial"
+	says 2 "missing (in a partial or shallow clone, fetch what is missing first)" \
+		"$mmgate" gate mglru-stats -n --tree "$T/partial" --base HEAD~1 --patched HEAD
+	[[ $output == *"no content for mm/n"* ]]
+	# what was fetched is enough
+	git -C "$T/partial" show HEAD~1:mm/n >/dev/null
+	says 0 "" "$mmgate" gate mglru-stats -n --tree "$T/partial" --base HEAD~1 --patched HEAD
+}
+
+@test "timeout(1) ends it at once, in the background too" {
+	hold "$XDG_CACHE_HOME/mmgate/history.sqlite"
+	start=$SECONDS
+	run timeout -k 20 2 "$mmgate" history
+	[ "$status" = 124 ]
+	run timeout -k 20 --foreground -s INT 2 "$mmgate" history </dev/null
+	[ "$status" = 124 ]
+	[ $((SECONDS - start)) -lt 15 ]
+}
+
+@test "a TMPDIR that is full" {
+	[ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "needs root, to mount"
+	mkdir -p "$T/tree/mm" "$T/full"
+	printf 'VERSION = 6\nPATCHLEVEL = 12\n' >"$T/tree/Makefile"
+	: >"$T/tree/mm/Kconfig"
+	printf 'From: a\nSubject: [PATCH] x\nContent-Transfer-Encoding: quoted-printable\n\n---\ndiff --git a/mm/n b/mm/n\nnew file mode 100644\n--- /dev/null\n+++ b/mm/n\n@@ -0,0 +1 @@\n+x=3D\n' >"$T/s.mbox"
+	# shellcheck disable=SC2016 # for the inner shell
+	says 0 "changed mm/n" unshare -m sh -c 'mount -t tmpfs -o size=4k none "$1" || exit 99
+		head -c 4096 /dev/zero >"$1/x"; TMPDIR=$1 "$2" build -n --tree "$3" --series "$4"' \
+		sh "$T/full" "$mmgate" "$T/tree" "$T/s.mbox"
+}
+
 @test "a checkout that cannot be written to is built in the cache" {
 	[ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null || skip "needs root, to become somebody else"
 	mkdir -p "$T/checkout" "$T/home"

@@ -75,7 +75,7 @@ static bool parse_batch(const char *batch, gsize size, const GPtrArray *blobs, G
 		gsize bytes;
 
 		if (!nl || !blob) {
-			mmg_set_error(err, MMG_EXIT_BROKEN, "git gave no content for %s: %s (in a partial or "
+			mmg_set_error(err, MMG_EXIT_USAGE, "git gave no content for %s: %s (in a partial or "
 				      "shallow clone, fetch what is missing first)", b->path, head);
 			return false;
 		}

@@ -13,23 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *cache_have(const char *kind, const char *key)
-{
-	char *path = mmg_cache_path(kind, key, NULL);
-
-	if (g_file_test(path, G_FILE_TEST_IS_DIR))
-		return path;
-	g_free(path);
-	return NULL;
-}
-
 /*
- * Small things whose content is recorded, and compared before it is used: after a power loss
- * a file may be there by name, and empty or cut short.  Trees of sources and kernels are too large.
+ * What is in an entry is recorded, and compared before it is used: after a power loss a file
+ * may be there by name, and empty or cut short.  Of small things every byte is compared.
+ * Kernels, modules and sources are too large for that each time: of their many files the
+ * lengths, and of a kernel's own few the bytes.
  */
-static bool is_recorded(const char *kind)
+static bool is_small(const char *kind)
 {
 	return !strcmp(kind, "selftests") || !strcmp(kind, "images") || !strcmp(kind, "configs");
+}
+
+static bool is_recorded(const char *kind)
+{
+	return is_small(kind) || !strcmp(kind, "kernels") || !strcmp(kind, "modules") || !strcmp(kind, "sources");
 }
 
 static char *manifest_path(const char *kind, const char *key)
@@ -56,8 +53,17 @@ static gint by_name(gconstpointer a, gconstpointer b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "SHA-256 PATH" of each file below @dir, in order; @memo: by hashes that are remembered.  g_free() it */
-static char *manifest(const char *dir, bool memo)
+/* A file of an entry of a large kind whose length alone is recorded */
+static bool by_length(const char *kind, const char *file)
+{
+	return !is_small(kind) && (strcmp(kind, "kernels") || strstr(file, "lib/modules/"));
+}
+
+/*
+ * "SHA-256 PATH" or "length:BYTES PATH" of each file below @dir, in order; @memo: by hashes
+ * that are remembered.  g_free() it
+ */
+static char *manifest(const char *kind, const char *dir, bool memo)
 {
 	GString *text = g_string_new(NULL);
 	guint i;
@@ -68,14 +74,48 @@ static char *manifest(const char *dir, bool memo)
 	g_ptr_array_sort(found_files, by_name);
 	for (i = 0; i < found_files->len; i++) {
 		char *path = g_build_filename(dir, found_files->pdata[i], NULL);
-		char *hex = memo ? cache_sha256(path, NULL) : mmg_sha256_file(path, NULL);
+		char *hex;
+		struct stat st;
 
+		if (!by_length(kind, found_files->pdata[i]))
+			hex = memo ? cache_sha256(path, NULL) : mmg_sha256_file(path, NULL);
+		else
+			hex = stat(path, &st) ? NULL : g_strdup_printf("length:%lld", (long long)st.st_size);
 		g_string_append_printf(text, "%s %s\n", hex ? hex : "-", (char *)found_files->pdata[i]);
 		g_free(hex);
 		g_free(path);
 	}
 	g_ptr_array_unref(found_files);
 	return g_string_free(text, FALSE);
+}
+
+/* Each file of a record is there as it says */
+static bool has_all(const char *dir, char *record)
+{
+	bool ok = true;
+
+	for (char *line = record, *next; ok && *line; line = next) {
+		char *file = strchr(line, ' '), *path;
+		struct stat st;
+
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
+		if (!file || file > next)
+			return false;
+		*file++ = '\0';
+		path = g_build_filename(dir, file, NULL);
+		if (g_str_has_prefix(line, "length:")) {
+			ok = !stat(path, &st) && st.st_size == g_ascii_strtoll(line + strlen("length:"), NULL, 10);
+		} else {
+			char *hex = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? cache_sha256(path, NULL) : NULL;
+
+			ok = hex && !strcmp(hex, line);
+			g_free(hex);
+		}
+		g_free(path);
+	}
+	return ok;
 }
 
 enum whole { WHOLE, DAMAGED, UNRECORDED };
@@ -89,12 +129,18 @@ static enum whole is_whole(const char *kind, const char *key, const char *path)
 		return WHOLE;
 	file = manifest_path(kind, key);
 	if (!g_file_get_contents(file, &want, NULL, NULL)) {
-		ret = UNRECORDED;
+		/* made by a version that recorded small things alone: too much to make again */
+		ret = is_small(kind) ? UNRECORDED : WHOLE;
 	} else {
-		have = manifest(path, true);
-		if (strcmp(have, want))
-			ret = DAMAGED;
-		g_free(have);
+		/* files that others have added to a large entry since do not matter */
+		if (!is_small(kind)) {
+			ret = has_all(path, want) ? WHOLE : DAMAGED;
+		} else {
+			have = manifest(kind, path, true);
+			if (strcmp(have, want))
+				ret = DAMAGED;
+			g_free(have);
+		}
 	}
 	g_free(want);
 	g_free(file);
@@ -116,7 +162,7 @@ static bool settle(const char *kind, const char *key, const char *dir, GError **
 		return ok;
 	file = manifest_path(kind, key);
 	parent = g_path_get_dirname(file);
-	text = manifest(dir, false);
+	text = manifest(kind, dir, false);
 	ok = mmg_mkdirs(parent, err) && mmg_write_atomic(file, text, -1, err);
 	g_free(text);
 	g_free(parent);
@@ -144,11 +190,32 @@ static bool make_locked(const char *kind, const char *key, const char *path,
 	return ok;
 }
 
+static char *path_of(const char *kind, const char *key)
+{
+	char *path = mmg_cache_path(kind, key, NULL);
+
+	if (g_file_test(path, G_FILE_TEST_IS_DIR))
+		return path;
+	g_free(path);
+	return NULL;
+}
+
+char *cache_have(const char *kind, const char *key)
+{
+	char *path = path_of(kind, key);
+
+	if (path && is_whole(kind, key, path) == DAMAGED) {
+		status_note("%s in the cache is damaged", path);
+		g_clear_pointer(&path, g_free);
+	}
+	return path;
+}
+
 char *cache_make(const char *kind, const char *key,
 		 bool (*fill)(const char *dir, void *data, GError **err), void *data,
 		 GError **err)
 {
-	char *path = cache_have(kind, key), *lock;
+	char *path = path_of(kind, key), *lock;
 	GError *e = NULL;
 	bool ok;
 	int fd;

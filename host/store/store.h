@@ -72,7 +72,7 @@ GByteArray *pkg_decompress_mem(const void *data, gsize len, uint64_t max, const 
 char *cache_make(const char *kind, const char *key,
 		 bool (*fill)(const char *dir, void *data, GError **err), void *data,
 		 GError **err);
-/* Path of a folder of the cache that is there already, g_free() it; or NULL */
+/* Path of a folder of the cache that is there already and whole, g_free() it; or NULL */
 char *cache_have(const char *kind, const char *key);
 /* SHA-256 of a file, remembered by its size and times; NULL with *@err */
 char *cache_sha256(const char *path, GError **err);

@@ -52,6 +52,63 @@ static void damaged(void **state)
 	g_free(path);
 }
 
+static bool fill_large(const char *dir, void *data, GError **err)
+{
+	static const char *const files[] = { "vmlinuz", "lib/modules/6.1/a.ko", "mm/vmscan.c" };
+	bool ok = true;
+
+	for (gsize i = 0; ok && i < G_N_ELEMENTS(files); i++) {
+		char *path = g_build_filename(dir, files[i], NULL), *parent = g_path_get_dirname(path);
+
+		ok = mmg_mkdirs(parent, err) && g_file_set_contents(path, files[i], -1, err);
+		g_free(parent);
+		g_free(path);
+	}
+	(void)data;
+	made++;
+	return ok;
+}
+
+/* The same of kernels, modules and sources; what others add to them later is no damage */
+static void damaged_large(void **state)
+{
+	static const struct {
+		const char *kind, *file, *text;
+		bool whole;
+	} rows[] = {
+		{ "kernels", "vmlinuz", "", false }, { "kernels", "vmlinuz", "VMLINUZ", false },
+		{ "kernels", "lib/modules/6.1/a.ko", "lib", false }, { "kernels", "vmlinuz", NULL, false },
+		{ "sources", "mm/vmscan.c", "", false }, { "sources", "mm/vmscan.c", NULL, false },
+		{ "modules", "lib/modules/6.1/a.ko", "", false }, { "sources", "mm/extra.o", "x", true },
+		{ "kernels", "notes", "x", true },
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+		char *key = g_strdup_printf("k%zu", i), *dir = cache_make(rows[i].kind, key, fill_large, NULL, NULL), *path;
+
+		assert_non_null(dir);
+		made = 0;
+		g_free(cache_make(rows[i].kind, key, fill_large, NULL, NULL));
+		assert_int_equal(made, 0);
+		path = g_build_filename(dir, rows[i].file, NULL);
+		if (rows[i].text)
+			assert_true(g_file_set_contents(path, rows[i].text, -1, NULL));
+		else
+			assert_int_equal(unlink(path), 0);
+		g_free(dir);
+		dir = cache_have(rows[i].kind, key);
+		if (rows[i].whole != !!dir)
+			fail_msg("row %zu is %s", i, dir ? "believed" : "not believed");
+		g_free(dir);
+		g_free(cache_make(rows[i].kind, key, fill_large, NULL, NULL));
+		assert_int_equal(made, !rows[i].whole);
+		g_free(path);
+		g_free(key);
+	}
+	made = 0;
+}
+
 /* An x86 image that is shorter than its setup header says */
 static void cut_image(void **state)
 {
@@ -85,6 +142,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(damaged_large),
 		cmocka_unit_test(cut_image),
 	};
 	char *dir = g_dir_make_tmp("mmgate-cache-XXXXXX", NULL);

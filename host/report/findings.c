@@ -116,6 +116,27 @@ static void add_splats(GPtrArray *all, const struct rep *r, const struct rep_boo
 	}
 }
 
+/* A line of the verdict: shown at the test whose case it names ("gate NAME: family/test/case on MACHINE") */
+static void add_verdict(GPtrArray *all, const struct rep *r, const struct rep_verdict *v)
+{
+	g_auto(GStrv) words = g_strsplit(v->name, " ", -1);
+	struct finding *f;
+
+	f = add(all, FINDING_ERROR, obj_str(r->run, "verb"), g_strdup(v->name), v->reason, g_strdup(v->name));
+	f->broken = v->result == RESULT_BROKEN;
+	for (char **w = words; *w; w++) {
+		g_auto(GStrv) parts = g_strsplit(*w, "/", 3);
+
+		if (g_strv_length(parts) == 3) {
+			g_autofree char *test = g_strconcat(parts[0], "/", parts[1], NULL);
+
+			g_free(f->path);
+			f->path = test_path(test);
+			break;
+		}
+	}
+}
+
 GPtrArray *findings_collect(const struct rep *r)
 {
 	GPtrArray *all = g_ptr_array_new_with_free_func(finding_free);
@@ -126,8 +147,7 @@ GPtrArray *findings_collect(const struct rep *r)
 		const struct rep_verdict *v = r->verdicts->pdata[i];
 
 		if (result_bad(v->result))
-			add(all, FINDING_ERROR, obj_str(r->run, "verb"), g_strdup(v->name), v->reason,
-			    g_strdup(v->name))->broken = v->result == RESULT_BROKEN;
+			add_verdict(all, r, v);
 	}
 	for (guint row = 0; row < r->rows->len && !r->compared; row++)
 		for (size_t k = 0; k < r->nr_kernels; k++)

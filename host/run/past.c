@@ -12,6 +12,7 @@
 #include "run/seen.h"
 
 #define LEAST_VALUES	5
+#define LEAST_RUNS	3	/* fewer are no habit */
 #define SPREADS		6
 #define SCALE		1.4826	/* median absolute deviation to standard deviation, of normal values */
 #define SLOWER		0.2	/* of the median: less is the host */
@@ -187,7 +188,7 @@ static void note_case(json_t *notes, const struct seen *c, const struct before *
 {
 	g_autofree char *text = NULL;
 
-	if (!(c->t.fail || c->t.broken) || !b->bad || json_array_size(notes) >= MOST_NOTES)
+	if (!(c->t.fail || c->t.broken) || !b->bad || b->bad + b->good < LEAST_RUNS || json_array_size(notes) >= MOST_NOTES)
 		return;
 	text = g_strdup_printf("%s@%s: failed in %u of the last %u runs as well", c->name, c->machine, b->bad,
 			       b->bad + b->good);

@@ -122,10 +122,14 @@ static char *notes(const char *result, double seconds, double auc)
 
 static void beside_the_history(void **state)
 {
-	g_autofree char *none = notes("fail", 1, 1), *same = NULL, *slow = NULL, *low = NULL, *fails = NULL;
+	g_autofree char *none = notes("fail", 1, 1), *few = NULL, *same = NULL, *slow = NULL, *low = NULL, *fails = NULL;
 
 	(void)state;
 	assert_string_equal(none, "");
+	keep(20, "run", "6.12", "fail", 10, 0.99);
+	keep(21, "run", "6.12", "fail", 10, 0.99);
+	few = notes("fail", 1, 1);
+	assert_string_equal(few, "");
 	for (int i = 0; i < 10; i++)
 		keep(i, "run", "6.12", i == 3 ? "fail" : "pass", 10 + 0.1 * (i % 4), 0.99);
 	/* what is broken on purpose is no past, nor is what a series did */

@@ -76,7 +76,8 @@ guarded() {
 }
 
 objects() {
-	local dir=$XDG_CACHE_HOME/mmgate/build/$(printf %s "$(realpath "$tree")" | sha256sum | cut -c1-12)/x86_64
+	local dir
+	dir=$XDG_CACHE_HOME/mmgate/build/$(printf %s "$(realpath "$tree")" | sha256sum | cut -c1-12)/x86_64
 	mkdir -p "$dir/mm"
 	echo 'savedcmd_mm/vmscan.o := gcc -Wp,-MMD,x.d -nostdinc -DX=\#1 -std=gnu11 -c -o mm/vmscan.o mm/vmscan.c ; objtool' \
 		>"$dir/mm/.vmscan.o.cmd"

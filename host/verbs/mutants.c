@@ -313,7 +313,7 @@ static json_t *test_mutant(struct hunt *h, const struct mutant *m, struct kernel
 {
 	json_t *run = run_on(h, k, m->script->name, tests, machines, err);
 
-	for (int again = 1; run && mutant_no_boot(run) && again <= 2 && !mmg_interrupted(); again++) {
+	for (int again = 1; run && (mutant_no_boot(run) || mutant_lost(run, NULL)) && again <= 2 && !mmg_interrupted(); again++) {
 		g_autofree char *name = g_strdup_printf("%s.%d", m->script->name, again);
 
 		json_decref(run);

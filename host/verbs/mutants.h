@@ -47,6 +47,11 @@ char *mutant_test_of(const char *name);
 void mutant_add_kill(struct mutant *m, const char *test, const char *word);
 /* The reason of a boot of @run that ended before PID 1 came, NULL where there is none */
 const char *mutant_no_boot(json_t *run);
+/*
+ * The reason of a boot of @run on @machine (any where NULL) whose VM was lost: QEMU could not be started or
+ * died, a disk was full.  That says nothing of the kernel.  NULL where there is none.
+ */
+const char *mutant_lost(json_t *run, const char *machine);
 /* What @run says of @m, beside @base_run of the good kernel: sets its fate, kills and first reason */
 void mutant_judge(struct mutant *m, json_t *base_run, json_t *run);
 /* Killed by nothing better than a broken experiment: no test said what is wrong */

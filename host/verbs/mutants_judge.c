@@ -79,6 +79,17 @@ static void count_shown(struct mutant *m, json_t *run)
 		m->stopped |= obj_state(o) == STATE_STOPPED;
 }
 
+const char *mutant_lost(json_t *run, const char *machine)
+{
+	json_t *boot;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "boots"), i, boot)
+		if (obj_state(boot) == STATE_LOST && (!machine || !strcmp(obj_str(boot, "machine"), machine)))
+			return obj_str(boot, "reason");
+	return NULL;
+}
+
 /* What passes on the good kernel and does not on the mutant */
 static void count_kills(struct mutant *m, json_t *base_run, json_t *run)
 {
@@ -96,6 +107,8 @@ static void count_kills(struct mutant *m, json_t *base_run, json_t *run)
 		const char *word;
 
 		if (!b || !n || !b->t.pass || b->t.fail || b->t.broken)
+			continue;
+		if (!n->t.fail && n->t.broken && mutant_lost(run, b->machine))
 			continue;
 		/* a boot without trouble is no test that ran */
 		m->cases += strcmp(b->name, "boot/splat") && n->t.pass + n->t.fail + n->t.broken;
@@ -136,6 +149,12 @@ void mutant_judge(struct mutant *m, json_t *base_run, json_t *run)
 		return;
 	}
 	m->fate = m->script->survives ? FATE_EXPLAINED : FATE_SURVIVED;
+	boot = mutant_lost(run, NULL);
+	if (boot) {
+		m->fate = FATE_UNSEEN;
+		m->first = g_strdup_printf("its VM was lost: %s", boot);
+		return;
+	}
 	boot = bad_boot(run, 0);
 	if (!m->cases) {
 		m->fate = FATE_UNSEEN;

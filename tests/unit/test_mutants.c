@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a run says of a mutant: killed, survived, or nothing where the host lost the VM. */
-// unit-sources: host/verbs/mutants_judge.c host/run/seen.c host/base/*.c
+// unit-sources: host/verbs/mutants_judge.c host/run/seen.c host/run/verdict.c host/base/*.c
 #include "verbs/mutants.h"
 
 #include <setjmp.h>

@@ -686,7 +686,9 @@ static bool known_line(struct scan *s, const char *line, const char *caller, boo
 		sp->tag = tag_of(k, line, matched);
 	g_free(note);
 place:
+	g_free(sp->site);
 	sp->site = sp->message ? NULL : site_of(s, k, line);
+	g_clear_pointer(&sp->function, g_free);
 	if (strcmp(k->kind, "KCSAN")) {
 		sp->function = function_in(s->re->at, line);
 		if (!sp->function)

@@ -14,9 +14,10 @@ setup() {
 	[ "${#lines[@]}" = "$(find "$root/configs/replay" -name '*.conf' | wc -l)" ]
 	[[ "$output" == *"bad "*"empty-zone-hidden"*96a5c186efff*reverted* ]]
 	[[ "$output" == *"good "*"secondary-mmu"*1d4832becdc2* ]]
-	for f in $(sed -n 's/^edits=//p' "$root"/configs/replay/*.conf); do
+	sed -n 's/^edits=//p' "$root"/configs/replay/*.conf >"$BATS_TEST_TMPDIR/edits"
+	while read -r f; do
 		[ -f "$root/configs/$f" ]
-	done
+	done <"$BATS_TEST_TMPDIR/edits"
 }
 
 @test "only what is named, and a name that is none" {

@@ -70,6 +70,26 @@ for r in sqlite3.connect(sys.argv[1]).execute("SELECT state, title FROM series O
 	[[ "$output" != *"return two"* ]]
 }
 
+@test "what a killed watch left half done is judged by the next one, and the rest is left alone" {
+	mail 1 a@x "[PATCH] x: is judged" "Tue, 1 Dec 2026 10:00:00 +0000"
+	mail 2 b@x "[PATCH] x: was cut off" "Tue, 1 Dec 2026 11:00:00 +0000"
+	"$mmgate" watch "$box" --tree "$tree" --once --out "$out"
+	# as kill -9 leaves it
+	python3 - "$XDG_CACHE_HOME/mmgate/history.sqlite" <<-'END'
+	import sqlite3, sys
+	db = sqlite3.connect(sys.argv[1])
+	n = db.execute("UPDATE series SET state = 'running' WHERE title = 'x: was cut off'").rowcount
+	assert n == 1, n
+	db.commit()
+	END
+	run "$mmgate" watch "$box" --tree "$tree" --once --out "$out"
+	[ "$status" = 0 ]
+	[[ "$output" == *"nothing guarded: x: was cut off"* ]]
+	[[ "$output" != *"x: is judged"* ]]
+	[ "$(states | sort)" = "nothing guarded|x: is judged
+nothing guarded|x: was cut off" ]
+}
+
 @test "one that does not apply is refused, and the reply says why" {
 	was=7 mail 1 b@x "[PATCH] x: does not fit" "Tue, 1 Dec 2026 10:00:00 +0000"
 	run "$mmgate" watch "$box" --tree "$tree" --once --out "$out"

@@ -71,7 +71,7 @@ counts() {
 @test "what is neither a source nor a result is refused, and so is a kernel" {
 	run "$mmgate" coverage nothing
 	[ "$status" = 2 ]
-	[[ "$output" == *"nothing is neither"* ]]
+	[[ "$output" == *"nothing has no coverage.json"* ]]
 	run "$mmgate" coverage --kernel debian:6.12
 	[ "$status" = 2 ]
 	[[ "$output" == *"coverage builds its kernel"* ]]

@@ -36,8 +36,8 @@ static const char *take_words(struct job *job, GError **err)
 		} else if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
 			g_ptr_array_add(job->from, g_steal_pointer(&path));
 		} else {
-			mmg_set_error(err, MMG_EXIT_USAGE, "coverage takes one debian-source:VERSION and result folders of "
-				      "earlier coverage; %s is neither", word);
+			mmg_set_error(err, MMG_EXIT_USAGE, "%s has no coverage.json of an earlier run, and is not the one "
+				      "debian-source:VERSION", word);
 			break;
 		}
 	}

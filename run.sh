@@ -14,6 +14,7 @@ quiet=
 verb=
 value=
 generate=
+fleet=
 # The verb is the first word that is neither an option nor the value of one
 for word in "$@"; do
 	if [ -n "$value" ]; then
@@ -25,11 +26,15 @@ for word in "$@"; do
 	--generate) generate=1 ;;
 	-y | --yes) yes=1 ;;
 	-q | --quiet) quiet=1 ;;
-	--once | --slurm | --resume | --json | --junit | --tap | --html | --kcidb | --gitlab | --github | --patchwork | --offline | --strict | --no-history | \
+	--once | --slurm | --resume | --lava | --json | --junit | --tap | --html | --kcidb | --gitlab | --github | --patchwork | --offline | --strict | --no-history | \
 		--destructive | --dump | --gdb | --halt | --flaky | \
 		--empty-cache | --dry-run | --verbose | --help | --version | --*=*) ;;
 	--*) value=1 ;;
 	-*) ;;
+	fleet)
+		fleet='|fleet'
+		[ -n "$verb" ] || verb=$word
+		;;
 	*) [ -n "$verb" ] || verb=$word ;;
 	esac
 done
@@ -50,7 +55,7 @@ packager() {
 # The packages of the groups that a verb needs; the lists say what each is for
 packages() {
 	case $2 in
-	check) groups='run|build|check|generate' ;;
+	check) groups="run|build|check|generate$fleet" ;;
 	build | gate | mutants | coverage | bisect) groups='run|build' ;;
 	*) groups=run ;;
 	esac
@@ -93,6 +98,12 @@ missing() {
 			have "$c" || printf '%s ' "$c"
 		done
 		have pkg-config && { pkg-config --exists cmocka || printf 'cmocka '; }
+		# only where somebody said yes: without it the tests of the fleet are skipped
+		if [ -n "$fleet" ] && [ -n "$yes" ]; then
+			for c in slurmctld munged sshd; do
+				PATH=$PATH:/usr/sbin:/sbin have "$c" || printf '%s ' "$c"
+			done
+		fi
 	fi
 }
 

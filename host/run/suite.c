@@ -896,6 +896,7 @@ struct away {
 	struct suite_run *r;
 	const char *dir, *campaign;
 	json_t *jobs;			/* of jobs.json */
+	int lost;
 };
 
 static void take_job(guint nr, const char *why, void *data)
@@ -918,6 +919,7 @@ static void take_job(guint nr, const char *why, void *data)
 	if (b->index < 0) {
 		status_note("job %s has no result: %s", obj_str(entry, "id"), why ? why : err->message);
 		b->index = job_lost(r->json, entry, why ? why : err->message);
+		a->lost++;
 	}
 	b->done = true;
 	r->finished++;
@@ -969,7 +971,8 @@ static bool run_away(struct suite_run *r, GError **err)
 		   r->boots->len, r->boots->len == 1 ? "" : "s");
 	ok = ok && fleet_run(f, dir, campaign, list, take_job, had_enough, &a, err);
 	json_decref(all);
-	if (ok && r->finished == (int)r->boots->len && !mmg_interrupted())
+	/* what is lost can be had again with --resume */
+	if (ok && r->finished == (int)r->boots->len && !a.lost && !mmg_interrupted())
 		mmg_rmtree(dir);
 	return ok;
 }

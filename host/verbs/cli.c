@@ -3,6 +3,7 @@
  * The command line: one table of options, each with the verbs that take it.
  */
 #include "base/arch.h"
+#include "run/services.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
@@ -113,6 +114,8 @@ static const struct option_row {
 	    "tests that must have run: a skip of one is not green"),
 	ROW("strict", 0, FLAG, strict, MUTANTS | DRIFT, NULL, "a mutant that does not fit the kernel is an error"),
 	ROW("shard", 0, STRING, shard, MATRIX, "I/N", "only the I-th of N parts of the kernels"),
+	ROW("for", 0, LISTED, services, JOBS, "SERVICE", "also what it is to be given: gitlab, github, jenkins or lava; may be repeated"),
+	ROW("lava", 0, FLAG, lava, JOB, NULL, "also print the results as LAVA's signals"),
 	ROW("slurm", 0, FLAG, slurm, FLEET, NULL, "the VMs run as elements of Slurm's job arrays"),
 	ROW("on", 0, LISTED, on, FLEET, "ssh://HOST", "the VMs run there, ssh://[USER@]HOST[:PORT][/DIR]; may be repeated"),
 	ROW("resume", 0, FLAG, resume, FLEET, NULL, "with --slurm or --on, and --out: go on where that run ended"),
@@ -303,7 +306,7 @@ static bool check_values(struct cli *cli, GError **err)
 		return false;
 	}
 	cli->fleet = (struct fleet){ .slurm = cli->slurm, .resume = cli->resume, .hosts = cli->on, .at_once = cli->jobs };
-	return fleet_hosts_valid(cli->on, err) && one_of("accel", cli->accel, accels, err) && check_arch(cli, err);
+	return fleet_hosts_valid(cli->on, err) && services_known(cli->services, err) && one_of("accel", cli->accel, accels, err) && check_arch(cli, err);
 }
 
 static void usage_option(GString *s, const struct option_row *r)

@@ -5,6 +5,7 @@
 #include "kernel/entry.h"
 #include "run/fleet.h"
 #include "run/job.h"
+#include "run/services.h"
 #include "verbs/verbs.h"
 
 #include <stdio.h>
@@ -58,6 +59,40 @@ static bool note_table(const char *dir, json_t *rows, const char *arch, GError *
 	return ok;
 }
 
+/* The words after the verb that wrote the jobs, but for where they go: a service writes them again */
+static GPtrArray *own_words(const struct cli *cli)
+{
+	GPtrArray *words = g_ptr_array_new();
+	bool verb = false;
+
+	for (guint i = 1; i < cli->command->len; i++) {
+		const char *w = cli->command->pdata[i];
+
+		if (!strcmp(w, "--out") || !strcmp(w, "--for"))
+			i++;
+		else if (!verb && !strcmp(w, "jobs"))
+			verb = true;
+		else if (!g_str_has_prefix(w, "--out=") && !g_str_has_prefix(w, "--for="))
+			g_ptr_array_add(words, (char *)w);
+	}
+	return words;
+}
+
+/* LAVA's hosts see the folder where it is; a pipeline's jobs see it in their workspace, under the name that was typed */
+static bool tell_services(struct cli *cli, const json_t *all, const char *dir, GError **err)
+{
+	g_autoptr(GPtrArray) words = own_words(cli);
+	g_autofree char *base = cli->out && !g_path_is_absolute(cli->out) ? g_strdup(cli->out) : g_path_get_basename(dir);
+	bool ok = true;
+
+	for (guint i = 0; ok && i < cli->services->len; i++) {
+		const char *name = cli->services->pdata[i];
+
+		ok = services_write(name, all, dir, strcmp(name, "lava") ? base : dir, words, err);
+	}
+	return ok;
+}
+
 int verb_jobs(struct cli *cli, GError **err)
 {
 	const struct fleet write_only = { .write_only = true };
@@ -70,7 +105,8 @@ int verb_jobs(struct cli *cli, GError **err)
 	s.opt.fleet = &write_only;
 	if (add_entries(cli, rows, err) && (s.kernels = cli_kernels(cli, err)))
 		run = suite_run(&s, &dir, err);
-	if (run && (!json_array_size(rows) || note_table(dir, rows, cli_arch(cli), err)) && (all = jobs_load(dir, err))) {
+	if (run && (!json_array_size(rows) || note_table(dir, rows, cli_arch(cli), err)) && (all = jobs_load(dir, err)) &&
+	    tell_services(cli, all, dir, err)) {
 		size_t n = json_array_size(json_object_get(all, "jobs"));
 
 		status_clear();

@@ -58,6 +58,8 @@ struct cli {
 	char *shard;			/* --shard I/N: matrix */
 	bool empty_cache;		/* doctor --empty-cache */
 	bool slurm, resume;		/* --slurm, --resume */
+	GPtrArray *services;		/* jobs --for */
+	bool lava;			/* job --lava */
 	GPtrArray *on;			/* --on ssh://HOST */
 	struct fleet fleet;		/* what these say */
 };

@@ -74,3 +74,44 @@ plain() {
 	[[ "$output" == *"no qemu-system-x86_64 in PATH"* ]]
 	[ ! -e here/00001/result ]
 }
+
+@test "what services are given has every job once, in the form they ask for" {
+	cd "$BATS_FILE_TMPDIR"
+	"$BATS_TEST_DIRNAME/../../build/mmgate" jobs --kernel debian:6.12 --test 'mm/lowmem_reserve/ratio-1' --machine default --repeat 450 \
+		--offline -q --out many --for gitlab --for github --for jenkins --for lava
+	[ "$(ls -d many/0* | wc -l)" = 450 ]
+	run python3 - many <<- 'END'
+		import json, re, sys
+		d = sys.argv[1]
+		def load(f):
+		    return json.loads("".join(l for l in open(d + "/" + f) if not l.startswith("#")))
+		want = ["%05d" % i for i in range(1, 451)]
+		ci = load("gitlab-ci.yml")
+		runs = [k for k in ci if k.startswith("run-")]
+		axes = [ci[k]["parallel"]["matrix"][0]["JOB"] for k in runs]
+		assert sum(axes, []) == want and max(map(len, axes)) <= 200
+		for k in runs:
+		    assert ci[k]["stage"] in ci["stages"] and ci[k]["script"][1] == "many/runner/mmgate job many/$JOB"
+		    assert ci[k]["artifacts"] == {"when": "always", "paths": ["many/$JOB/result"]}
+		assert [n["job"] for n in ci["merge"]["needs"]] == ["jobs"] + runs
+		gh = load("github.yml")
+		runs = [k for k in gh["jobs"] if k.startswith("run-")]
+		axes = [gh["jobs"][k]["strategy"]["matrix"]["job"] for k in runs]
+		assert sum(axes, []) == want and max(map(len, axes)) <= 256
+		assert gh["jobs"]["merge"]["needs"] == ["jobs"] + runs and "workflow_dispatch" in gh["on"]
+		for j in gh["jobs"].values():
+		    for s in j["steps"]:
+		        assert ("uses" in s) != ("run" in s)
+		assert "--out many" in gh["jobs"]["jobs"]["steps"][1]["run"] and "--for" not in gh["jobs"]["jobs"]["steps"][1]["run"]
+		groovy = open(d + "/Jenkinsfile").read()
+		assert re.findall(r"'(\d{5})'", groovy) == want and groovy.count("{") == groovy.count("}")
+		lava = load("00007/lava.yaml")
+		assert [list(a)[0] for a in lava["actions"]] == ["deploy", "boot", "test"]
+		step = lava["actions"][2]["test"]["definitions"][0]["repository"]["run"]["steps"][0]
+		assert "--lava" in step and step.split(";")[0].endswith("/many/00007"), step
+	END
+	echo "$output"
+	[ "$status" = 0 ]
+	run "$BATS_TEST_DIRNAME/../../build/mmgate" jobs --for teamcity
+	[ "$status" = 2 ]
+}

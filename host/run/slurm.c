@@ -170,7 +170,6 @@ static bool give(void *state, GError **err)
 static GHashTable *queue(const struct slurm *s)
 {
 	GHashTable *in = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	g_autofree char *ids = NULL;
 	bool ok = true;
 
 	/* one at a time: squeue refuses a list with a number that it has forgotten */

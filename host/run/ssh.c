@@ -5,7 +5,6 @@
  */
 #include "run/fleet.h"
 
-#include <errno.h>
 #include <glib-unix.h>
 #include <signal.h>
 #include <stdio.h>
@@ -80,7 +79,7 @@ static bool take_apart(const char *url, char **name, int *port, char **dir)
 	if (!*host || *host == '-' || strspn(host, plain) + strspn(strchr(host, '@') ?: "", "@") +
 	    (strchr(host, '@') ? strspn(strchr(host, '@') + 1, plain) : 0) != strlen(host))
 		return false;
-	if (slash && (strspn(slash + 1, "/") || strstr(slash, "..") || strspn(slash, plain) + strspn(slash, "/") == 0))
+	if (slash && (strspn(slash + 1, "/") || strstr(slash, "..")))
 		return false;
 	for (const char *c = slash; c && *c; c++)
 		if (*c != '/' && !strchr(plain, *c))

@@ -68,6 +68,8 @@ bool mmg_glob(const char *glob, const char *name);
 bool mmg_glob_any(const GPtrArray *globs, const char *name);
 /* The test part of "GLOB@MACHINE", g_free() it; *@machine: what follows the '@', NULL where there is none */
 char *mmg_glob_split(const char *glob, const char **machine);
+/* The machine part alone, in @glob; NULL where there is none */
+const char *mmg_glob_machine(const char *glob);
 
 /**
  * struct mmg_cmd - a child process to run to its end

@@ -31,10 +31,15 @@ bool mmg_glob_any(const GPtrArray *globs, const char *name)
 	return false;
 }
 
-char *mmg_glob_split(const char *glob, const char **machine)
+const char *mmg_glob_machine(const char *glob)
 {
 	const char *at = strchr(glob, '@');
 
-	*machine = at ? at + 1 : NULL;
-	return at ? g_strndup(glob, at - glob) : g_strdup(glob);
+	return at ? at + 1 : NULL;
+}
+
+char *mmg_glob_split(const char *glob, const char **machine)
+{
+	*machine = mmg_glob_machine(glob);
+	return *machine ? g_strndup(glob, *machine - 1 - glob) : g_strdup(glob);
 }

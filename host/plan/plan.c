@@ -157,8 +157,7 @@ static GPtrArray *machines_of(const struct test *t, const GPtrArray *globs, cons
 	for (guint i = 0; i < from->len; i++)
 		g_ptr_array_add(where, from->pdata[i]);
 	for (guint i = 0; !machines->len && i < globs->len; i++) {
-		const char *only;
-		g_autofree char *test = mmg_glob_split(globs->pdata[i], &only);
+		const char *only = mmg_glob_machine(globs->pdata[i]);
 
 		if (only && !strpbrk(only, "*?") &&
 		    !g_ptr_array_find_with_equal_func(where, only, g_str_equal, NULL))
@@ -188,8 +187,7 @@ static bool plan_test(GPtrArray *plan, const struct test *t, const GPtrArray *gl
 static bool globs_have_machines(const GPtrArray *globs, const GPtrArray *machines, GError **err)
 {
 	for (guint i = 0; machines->len && i < globs->len; i++) {
-		const char *only;
-		g_autofree char *test = mmg_glob_split(globs->pdata[i], &only);
+		const char *only = mmg_glob_machine(globs->pdata[i]);
 		bool found = !only;
 
 		for (guint j = 0; !found && j < machines->len; j++)

@@ -175,8 +175,7 @@ static GPtrArray *machines_for(const struct hunt *h, const struct mutant *m)
 	if (machines->len || h->cli->tests->len)
 		return machines;
 	for (guint i = 0; i < notice->len; i++) {
-		const char *machine;
-		g_autofree char *test = mmg_glob_split(notice->pdata[i], &machine);
+		const char *machine = mmg_glob_machine(notice->pdata[i]);
 
 		add_unique(machines, machine ? machine : "default");
 	}

@@ -794,13 +794,13 @@ static void begin_post_mortem(struct vm *vm, enum vm_state late, const char *why
 	struct vm_private *p = vm->p;
 	struct post_mortem_vm about = {
 		.kernel = vm->kernel, .dir = vm->dir, .paused = !late, .dump = vm->dump, .scale = scale(vm),
-		.nmi = !strcmp(vm->kernel->arch, "x86_64"),
 		.monitor = monitor_for_post_mortem, .type = type_for_post_mortem, .data = vm,
 	};
 	long long bytes = 0;
 
 	if (p->pm || p->stopping || p->exited)
 		return;
+	about.nmi = !strcmp(vm->kernel->arch, "x86_64");
 	about.memory = parse_size(vm->machine->memory, &bytes) ? (uint64_t)bytes : UINT64_MAX;
 	p->late = late;
 	g_free(p->late_why);

@@ -19,6 +19,7 @@ static void signed_line(struct vm *vm, const char *line)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct machine machine = { .name = (char *)"m" };
+	static struct kernel kernel = { .arch = (char *)"x86_64" };
 	static const struct accel accel = { .name = (char *)"tcg", .qemu = (char *)"qemu" };
 	struct vm *vm = g_new0(struct vm, 1);
 	char *text = fuzz_text(data, size), **all = g_strsplit(text, "\n", 200);
@@ -28,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		g_ptr_array_add(machine.dimms, (char *)"128M");
 	}
 	vm->machine = &machine;
+	vm->kernel = &kernel;
 	vm->accel = &accel;
 	vm->p = private_new();
 	vm->ktap = ktap_new();

@@ -15,6 +15,10 @@
 
 #include "node.h"
 
+#ifndef MPOL_MF_MOVE
+#define MPOL_MF_MOVE	2		/* include/uapi/linux/mempolicy.h */
+#endif
+
 #define NODE_DIR	"/sys/devices/system/node"
 #define MEMORY_DIR	"/sys/devices/system/memory"
 #define LONG_BITS	(8 * (int)sizeof(unsigned long))
@@ -351,6 +355,44 @@ int node_of_pages(void *at, size_t nr_pages, int *nodes)
 		ret = -errno;
 	free(pages);
 	return ret < 0 ? ret : 0;
+}
+
+/**
+ * node_move_pages() - move pages of the caller to a node
+ * @at:		first page
+ * @nr_pages:	how many
+ * @node:	where to
+ *
+ * Return: how many are there now by the kernel's word, or a negative errno.
+ */
+long node_move_pages(void *at, size_t nr_pages, int node)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	void **pages = calloc(nr_pages, sizeof(*pages));
+	int *nodes = calloc(nr_pages, sizeof(*nodes));
+	int *status = calloc(nr_pages, sizeof(*status));
+	long ret = -ENOMEM, said = 0;
+	size_t i;
+
+	if (pages && nodes && status) {
+		for (i = 0; i < nr_pages; i++) {
+			pages[i] = (char *)at + i * page;
+			nodes[i] = node;
+			status[i] = -1;
+		}
+		/* what it does not get to has no status */
+		ret = syscall(SYS_move_pages, 0, nr_pages, pages, nodes, status, MPOL_MF_MOVE);
+		if (ret < 0 && errno != ENOMEM)
+			ret = -errno;
+		else
+			ret = 0;
+		for (i = 0; !ret && i < nr_pages; i++)
+			said += status[i] == node;
+	}
+	free(pages);
+	free(nodes);
+	free(status);
+	return ret ?: said;
 }
 
 /**

@@ -45,6 +45,7 @@ int node_set_policy(enum node_policy policy, const struct node_set *nodes);
 int node_bind_range(void *at, size_t len, enum node_policy policy, const struct node_set *nodes);
 int node_get_policy(int *policy, struct node_set *nodes);
 int node_of_pages(void *at, size_t nr_pages, int *nodes);
+long node_move_pages(void *at, size_t nr_pages, int node);
 
 /**
  * struct mem_block - a directory memoryN of /sys/devices/system/memory

@@ -31,7 +31,7 @@
 #define TAKE		(4 * MIB)
 #define FALL_MOST	(48 * MIB)	/* until a filled node is really full */
 #define FALL_PAGES	256		/* then from the next one */
-#define SPARE		512		/* pages a node has to have beyond those that are asked for */
+#define SPARE		512		/* pages left to a node beyond what is asked for */
 
 static struct node_set memory, cpus;
 
@@ -449,6 +449,81 @@ static void thisnode(const struct mmg_case *c)
 	mmg_pass("node %d gave %ld huge pages of its own, other nodes none", last, gained);
 }
 
+/*
+ * move_pages() asks for memory of the target with __GFP_THISNODE and without a set of nodes
+ * (alloc_migration_target() in mm/migrate.c): where the target has no more, pages stay where
+ * they are, and no page is said to be where it is not.
+ */
+static void thisnode_moved(const struct mmg_case *c)
+{
+	int from = -1, to = -1, n, *nodes;
+	size_t all = 0, i, pages;
+	long said, there = 0, astray = 0, swapped = 0;
+	struct node_set one;
+	struct zoneinfo zi;
+	unsigned long spare = 0;
+	char *at;
+
+	(void)c;
+	need_nodes(2);
+	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n))
+		to = n;
+	if (huge_pages(to) < 0 || hog_huge_bytes() > 4 * MIB)
+		mmg_skip("no huge pages by node (CONFIG_HUGETLBFS), or gigantic ones");
+	mm_zoneinfo(&zi);
+	for (i = 0; i < zi.nr_zones; i++)
+		all += zi.zones[i].node == to ? zi.zones[i].managed * mm_page_size() : 0;
+	zoneinfo_free(&zi);
+	mmg_doing("filling node %d with huge pages", to);
+	hog_start(to, all + 8 * hog_huge_bytes());
+	mm_zoneinfo(&zi);
+	for (i = 0; i < zi.nr_zones; i++)
+		spare += zi.zones[i].node == to ? zi.zones[i].free + zi.zones[i].pcp_count : 0;
+	zoneinfo_free(&zi);
+	/* more than is free there and than reclaim may find */
+	pages = spare + FALL_MOST / mm_page_size();
+	for (n = node_set_next(&memory, -1); n >= 0 && from < 0; n = node_set_next(&memory, n)) {
+		if (n != to && has_room(n, pages + SPARE))
+			from = n;
+	}
+	if (from < 0)
+		mmg_skip("no other node has %zu pages above its watermarks", pages + SPARE);
+	one = node_set_of(from);
+	at = mm_map(pages * mm_page_size());
+	nodes = calloc(pages, sizeof(*nodes));
+	if (!nodes || node_bind_range(at, pages * mm_page_size(), NODE_BIND, &one))
+		mmg_broken("no %zu pages could be bound to node %d", pages, from);
+	memset(at, 1, pages * mm_page_size());
+	mmg_doing("moving %zu pages to node %d, which is full", pages, to);
+	said = node_move_pages(at, pages, to);
+	if (said == -ENOSYS || said == -EPERM)
+		mmg_skip("move_pages: %s", strerror(-said));
+	if (said < 0)
+		mmg_broken("move_pages: %s", strerror(-said));
+	if (node_of_pages(at, pages, nodes))
+		mmg_broken("cannot tell where %zu pages are", pages);
+	for (i = 0; i < pages; i++) {
+		there += nodes[i] == to;
+		/* moved, and then reclaimed for the next one */
+		swapped += nodes[i] < 0;
+		astray += nodes[i] >= 0 && nodes[i] != to && nodes[i] != from;
+	}
+	free(nodes);
+	munmap(at, pages * mm_page_size());
+	mmg_metric("moved", there);
+	mmg_metric("said", said);
+	if (astray)
+		mmg_fail("%ld pages on their way from node %d to %d went elsewhere", astray, from,
+			 to);
+	if (said > there + swapped)
+		mmg_fail("%ld pages are on node %d by the kernel's word: %ld are, %ld are in swap",
+			 said, to, there, swapped);
+	if (there == (long)pages)
+		mmg_broken("node %d took all %zu pages: it was not full", to, pages);
+	mmg_pass("node %d has %ld of %zu pages, %ld were swapped out, the others stayed on node %d",
+		 to, there, pages, swapped, from);
+}
+
 static const enum node_policy bind = NODE_BIND;
 static const enum node_policy preferred = NODE_PREFERRED;
 static const enum fill_kind user = FILL_ANON;
@@ -463,6 +538,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "zone-order-kernel", .fn = zone_order, .arg = &kernel },
 	{ .name = "numa-counts", .fn = numa_counts },
 	{ .name = "thisnode", .fn = thisnode, .destructive = true },
+	{ .name = "thisnode-moved", .fn = thisnode_moved, .destructive = true },
 	{ .name = "fallback-order", .fn = fallback_order, .destructive = true },
 };
 

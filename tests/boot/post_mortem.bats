@@ -47,7 +47,8 @@ dying() {
 	grep -q 'Show backtrace of all active CPUs' $dir/backtraces.txt
 	! grep -q 'Show backtrace of all active CPUs' $dir/console-tail.txt
 	[ "$(jq -r '.boots[0].post_mortem.cpus | length' "$out/run.json")" = 2 ]
-	[ "$(head -c 5 $dir/vmcore)" = KDUMP ]
+	# the flat form of makedumpfile: crash(8) reads it, `makedumpfile -R` turns it into KDUMP
+	[ "$(head -c 12 $dir/vmcore)" = makedumpfile ]
 	# what the kernel said to us is no splat
 	[ "$(jq '.boots[0].splats | length' "$out/run.json")" = 0 ]
 }
@@ -79,7 +80,14 @@ s = socket.socket(socket.AF_UNIX)
 s.settimeout(30)
 s.connect(sys.argv[1])
 s.sendall(b"+$qSupported#37")
-print(s.recv(4096).decode())
+got = b""
+# an acknowledgement by itself may come first
+while b"#" not in got:
+    part = s.recv(4096)
+    if not part:
+        break
+    got += part
+print(got.decode())
 END
 }
 

@@ -130,17 +130,8 @@ static bool gate_read(GKeyFile *kf, const char *path, struct gate *g, GError **e
 /* The gate that was probably meant, as mmg_did_you_mean() says it */
 static char *gate_meant(const char *name)
 {
-	g_autofree char *dir = mmg_root_path("configs", "gates", NULL);
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	GDir *d = g_dir_open(dir, 0, NULL);
-	const char *file;
+	g_autoptr(GPtrArray) names = conf_names("gates");
 
-	while (d && (file = g_dir_read_name(d)))
-		if (g_str_has_suffix(file, ".conf"))
-			g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".conf")));
-	if (d)
-		g_dir_close(d);
-	g_ptr_array_add(names, NULL);
 	return mmg_did_you_mean(name, (const char *const *)names->pdata);
 }
 

@@ -58,9 +58,9 @@ static gint by_text(gconstpointer a, gconstpointer b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-GPtrArray *machine_names(void)
+GPtrArray *conf_names(const char *folder)
 {
-	g_autofree char *dir = mmg_root_path("configs", "machines", NULL);
+	g_autofree char *dir = mmg_root_path("configs", folder, NULL);
 	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
 	GDir *d = g_dir_open(dir, 0, NULL);
 	const char *file;
@@ -73,6 +73,11 @@ GPtrArray *machine_names(void)
 	g_ptr_array_sort(names, by_text);
 	g_ptr_array_add(names, NULL);
 	return names;
+}
+
+GPtrArray *machine_names(void)
+{
+	return conf_names("machines");
 }
 
 static bool any_matches(const char *glob, const GPtrArray *names, bool (*match)(const char *, const char *))

@@ -59,6 +59,8 @@ GPtrArray *machines_load(GError **err);
 void machine_free(gpointer machine);
 /* Names of configs/machines, sorted and NULL-terminated (char *) */
 GPtrArray *machine_names(void);
+/* Names of the .conf files of configs/@folder, in order, with a NULL behind them; g_ptr_array_unref() it */
+GPtrArray *conf_names(const char *folder);
 /*
  * Put the machines that the globs in @machines name in their place, each once; false with *@err (usage)
  * where one names none

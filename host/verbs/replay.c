@@ -76,27 +76,13 @@ static struct past_series *read_series(const char *name, GError **err)
 	return NULL;
 }
 
-static int by_name(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Those that one of @globs names (none: all); NULL with *@err */
 static GPtrArray *read_all(const GPtrArray *globs, GError **err)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(past_series_free);
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	g_autofree char *dir = mmg_root_path("configs", "replay", NULL);
-	GDir *d = g_dir_open(dir, 0, NULL);
-	const char *file;
+	g_autoptr(GPtrArray) names = conf_names("replay");
 
-	while (d && (file = g_dir_read_name(d)))
-		if (g_str_has_suffix(file, ".conf"))
-			g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".conf")));
-	if (d)
-		g_dir_close(d);
-	g_ptr_array_sort(names, by_name);
-	for (guint i = 0; i < names->len; i++) {
+	for (guint i = 0; i + 1 < names->len; i++) {
 		struct past_series *s;
 
 		if (globs->len && !mmg_glob_any(globs, names->pdata[i]))

@@ -159,12 +159,20 @@ GPtrArray *touched_by(const struct source *src, GHashTable *from, GHashTable *to
 {
 	GPtrArray *list = g_ptr_array_new_with_free_func(touched_free);
 	g_autoptr(GPtrArray) files = g_ptr_array_new();
-	GHashTableIter it;
-	gpointer k;
+	GHashTable *sides[] = { from, to };
 
-	g_hash_table_iter_init(&it, to);
-	while (g_hash_table_iter_next(&it, &k, NULL))
-		g_ptr_array_add(files, k);
+	/* what only the first side changes is a difference as well: the fix that base lacks, say */
+	for (int i = 0; i < 2; i++) {
+		GHashTableIter it;
+		gpointer k;
+
+		if (!sides[i])
+			continue;
+		g_hash_table_iter_init(&it, sides[i]);
+		while (g_hash_table_iter_next(&it, &k, NULL))
+			if (!i || !from || !g_hash_table_contains(from, k))
+				g_ptr_array_add(files, k);
+	}
 	g_ptr_array_sort(files, by_name);
 	for (guint i = 0; i < files->len; i++) {
 		const char *file = files->pdata[i];

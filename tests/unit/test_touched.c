@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -88,6 +90,30 @@ static void hostile(void **state)
 	assert_true(list->len >= 1);
 }
 
+/* A side may be the one that is changed: base without the fix that the tree has */
+static void either_side(void **state)
+{
+	char dir[] = "/tmp/mmgate-touched-XXXXXX";
+	struct source src = { .tree = mkdtemp(dir) };
+	g_autofree char *path = g_build_filename(dir, "x.c", NULL);
+	g_autoptr(GHashTable) none = overlay_new(), edited = overlay_new();
+	GHashTable *sides[][2] = { { none, edited }, { edited, none }, { NULL, edited }, { edited, edited } };
+
+	(void)state;
+	assert_non_null(src.tree);
+	assert_true(g_file_set_contents(path, "int f(void)\n{\n\treturn 1;\n}\n", -1, NULL));
+	overlay_set(edited, "x.c", g_bytes_new_static("int f(void)\n{\n\treturn 2;\n}\n", 27));
+	for (guint i = 0; i < G_N_ELEMENTS(sides); i++) {
+		g_autoptr(GPtrArray) list = touched_by(&src, sides[i][0], sides[i][1]);
+
+		assert_int_equal(list->len, i < 3);
+		if (list->len)
+			assert_string_equal(((struct touched *)list->pdata[0])->function, "f");
+	}
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -95,6 +121,7 @@ int main(void)
 		cmocka_unit_test(text_outside),
 		cmocka_unit_test(renamed_and_new),
 		cmocka_unit_test(hostile),
+		cmocka_unit_test(either_side),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,6 @@
 #include "run/run.h"
 #include "source/touched.h"
 
-#define DEFAULT_MINUTES	3
 #define UNKNOWN_SECONDS	10	/* of a glob that never ran here */
 
 /* What the runs of the cases of @glob take, by the history */
@@ -18,7 +17,7 @@ static double seconds_of(const char *glob, void *data)
 {
 	double s = history_seconds(glob);
 
-	return (s > 0 ? s : UNKNOWN_SECONDS) * *(int *)data;
+	return (s > 0 ? s : UNKNOWN_SECONDS) * *(double *)data;
 }
 
 static bool has_word(const GPtrArray *list, const char *word)
@@ -99,8 +98,8 @@ static char *file_list(const GPtrArray *touched)
 	return g_string_free(s, FALSE);
 }
 
-struct choice *choose_for_change(const struct source *src, GHashTable *base, GHashTable *patched, int runs,
-				 int minutes, bool quiet, GError **err)
+struct choice *choose_for_change(const struct source *src, GHashTable *base, GHashTable *patched, double runs,
+				 double budget, bool quiet, GError **err)
 {
 	g_autoptr(GPtrArray) touched = touched_by(src, base, patched);
 	g_autoptr(GPtrArray) guards = guards_load(err);
@@ -124,7 +123,7 @@ struct choice *choose_for_change(const struct source *src, GHashTable *base, GHa
 		choice_free(c);
 		return NULL;
 	}
-	choice_bound(c, 60.0 * (minutes ?: DEFAULT_MINUTES), seconds_of, &runs);
+	choice_bound(c, budget, seconds_of, &runs);
 	if (add_machines(c, err)) {
 		say_choice(c, quiet);
 		return c;

@@ -184,7 +184,11 @@ static int dry_run(const struct gate_options *opt, const struct gate *g, const s
 		printf("  test     %s\n", (char *)tests->pdata[i]);
 	for (guint i = 0; i < machines->len; i++)
 		printf("  machine  %s\n", (char *)machines->pdata[i]);
-	printf("  runs     %d of each, in turn\n", opt->repeat ?: MAX(g->repeat, 1));
+	if (g->automatic && !opt->repeat)
+		printf("  runs     one of each, and up to %d in all: of what differs, or of all while %.0f s last\n",
+		       g->repeat, g->budget_s);
+	else
+		printf("  runs     %d of each, in turn\n", opt->repeat ?: MAX(g->repeat, 1));
 	return MMG_EXIT_OK;
 }
 
@@ -201,7 +205,10 @@ static int run_gate(const struct gate_options *opt, const struct gate *g, const 
 	int status = MMG_EXIT_BROKEN;
 	json_t *run;
 
-	run = suite_run(&s, &dir, err);
+	if (g->automatic && !opt->repeat && !opt->run.fleet)
+		run = rounds_run(&s, s.repeat, g->budget_s, &dir, err);
+	else
+		run = suite_run(&s, &dir, err);
 	if (!run)
 		return MMG_EXIT_BROKEN;
 	if (num(run, "exit") != MMG_EXIT_INTERRUPTED) {

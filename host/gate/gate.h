@@ -22,7 +22,7 @@
  * @base, @patched, @series: what makes the two sides, each NULL where it was not given
  * @edits:	struct edit *: in place of a series, what makes the difference of the two sides, or NULL
  * @edits_undo:	they are made in base, which then lacks what patched has; else in patched
- * @repeat:	runs of each, 0: by the gate
+ * @repeat:	runs of each, 0: by the gate, and where it is automatic as many as the budget allows
  * @budget:	minutes that chosen tests may take, 0: the default
  * @dry_run:	say what would be done
  */
@@ -48,8 +48,9 @@ struct gate_metric {
  * @keeps:	globs of cases that must not get worse
  * @tests:	globs of what is run
  * @undo:	edits that take the fix out of a tree that has it
- * @repeat:	least number of runs
+ * @repeat:	least number of runs; of an automatic gate, runs of what has changed
  * @automatic:	no file: tests and machines are chosen by what the series touches
+ * @budget_s:	of an automatic gate, what its tests may take
  * @steps:	struct step *: of an automatic gate, the states between base and patched
  */
 struct gate {
@@ -57,6 +58,7 @@ struct gate {
 	GPtrArray *fixes, *keeps, *tests, *machines, *metrics, *undo, *steps;
 	int repeat;
 	bool automatic;
+	double budget_s;
 };
 
 /* ---- file.c ---- */
@@ -113,6 +115,20 @@ bool steps_build(const struct gate_options *opt, struct gate *g, const struct so
 		 GError **err);
 /* What @run says of them, into @out; a verdict @v without fault becomes VERDICT_REGRESSED where one is bad */
 enum verdict steps_judge(const struct gate *g, json_t *run, json_t *out, enum verdict v);
+
+/* ---- rounds.c ---- */
+
+/*
+ * Run @suite once.  Where cases then differ between base and another kernel, a few of them run again, with seeds of
+ * their own, until they have @most runs; where none does, all run again, as long as @budget seconds last.
+ * All in one run.json below *@dir, as suite_run() gives it; NULL with *@err.
+ */
+json_t *rounds_run(const struct suite *suite, int most, double budget, char **dir, GError **err);
+/*
+ * The first few cases of @run that differ between base and another kernel, as "NAME@MACHINE"; *@boots where a
+ * boot as a whole does, by a splat say
+ */
+GPtrArray *rounds_open(json_t *run, bool *boots);
 
 /* ---- judge.c ---- */
 

@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#define DEFAULT_MINUTES	2	/* of tests; building takes another */
+
 void side_clear(struct side *s)
 {
 	if (s->overlay)
@@ -116,10 +118,13 @@ static struct kernel *build_side(const struct gate_options *opt, const struct so
 static bool choose_tests(const struct gate_options *opt, struct gate *g, const struct source *src,
 			 const struct side *base, const struct side *patched, GError **err)
 {
-	struct choice *c = choose_for_change(src, base->overlay, patched->overlay,
-					     (opt->repeat ?: MAX(g->repeat, 1)) * (2 + g->steps->len),
-					     opt->budget, opt->forms.quiet, err);
+	int kernels = 2 + g->steps->len, jobs = opt->run.jobs ?: (int)g_get_num_processors();
+	/* the VMs of one round run beside each other */
+	double runs = MAX(opt->repeat, 1) * (double)kernels / MIN(kernels, jobs);
+	struct choice *c;
 
+	g->budget_s = 60.0 * (opt->budget ?: DEFAULT_MINUTES);
+	c = choose_for_change(src, base->overlay, patched->overlay, runs, g->budget_s, opt->forms.quiet, err);
 	if (!c)
 		return false;
 	for (guint i = 0; i < c->tests->len; i++) {

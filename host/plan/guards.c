@@ -153,10 +153,18 @@ GPtrArray *guards_load(GError **err)
 
 /* ---- choosing ---- */
 
+#define NOT_SHARED	G_MAXUINT
+
+/* That a test looks at what guard number @guard guards: NOT_SHARED where no other test can do so in its place */
+struct cover {
+	unsigned int guard, weight;
+};
+
 /* What is known of one glob while the places are gone through */
 struct vote {
 	unsigned int weight, mutants;
 	GPtrArray *gates, *places, *machines;	/* char * */
+	GArray *covers;				/* struct cover */
 };
 
 static void vote_free(gpointer vote)
@@ -166,6 +174,7 @@ static void vote_free(gpointer vote)
 	g_ptr_array_unref(v->gates);
 	g_ptr_array_unref(v->places);
 	g_ptr_array_unref(v->machines);
+	g_array_unref(v->covers);
 	g_free(v);
 }
 
@@ -175,10 +184,21 @@ static void add_once(GPtrArray *list, const char *text)
 		g_ptr_array_add(list, g_strdup(text));
 }
 
+/* Number of the first guard by the same mutant: an edit for another version guards no more */
+static unsigned int number_of(const GPtrArray *guards, guint i)
+{
+	while (i && same(((struct guard *)guards->pdata[i - 1])->by, ((struct guard *)guards->pdata[i])->by))
+		i--;
+	return i;
+}
+
 /* @glob may name a machine: "GLOB@MACHINE" */
-static void cast(GHashTable *votes, const struct guard *g, const char *glob_at, unsigned int weight,
+static void cast(GHashTable *votes, const GPtrArray *guards, guint nr, const char *glob_at, unsigned int weight,
 		 const char *place)
 {
+	const struct guard *g = guards->pdata[nr];
+	/* each test of a gate is part of its claim; of those that notice a mutant one does */
+	const struct cover cover = { g->gate ? NOT_SHARED : number_of(guards, nr), weight };
 	const char *machine;
 	g_autofree char *glob = mmg_glob_split(glob_at, &machine);
 	struct vote *v = g_hash_table_lookup(votes, glob);
@@ -188,9 +208,11 @@ static void cast(GHashTable *votes, const struct guard *g, const char *glob_at, 
 		v->gates = g_ptr_array_new_with_free_func(g_free);
 		v->places = g_ptr_array_new_with_free_func(g_free);
 		v->machines = g_ptr_array_new_with_free_func(g_free);
+		v->covers = g_array_new(FALSE, FALSE, sizeof(struct cover));
 		g_hash_table_insert(votes, g_strdup(glob), v);
 	}
 	v->weight += weight;
+	g_array_append_val(v->covers, cover);
 	if (machine)
 		add_once(v->machines, machine);
 	if (g->gate)
@@ -228,7 +250,7 @@ static void judge_place(struct choice *c, GHashTable *votes, const GPtrArray *gu
 		if (!same(g->file, p->file) || (named && !same(g->function, p->function)))
 			continue;
 		for (guint t = 0; t < g->tests->len; t++)
-			cast(votes, g, g->tests->pdata[t], named ? BY_FUNCTION : BY_FILE, text);
+			cast(votes, guards, i, g->tests->pdata[t], named ? BY_FUNCTION : BY_FILE, text);
 		add_once(c->places, text);
 		/* a gate speaks for its functions, not for whatever else stands in their file */
 		if (g->gate && named) {
@@ -273,6 +295,64 @@ static int by_weight(gconstpointer a, gconstpointer b)
 	return x->weight != y->weight ? (x->weight < y->weight ? 1 : -1) : strcmp(x->glob, y->glob);
 }
 
+static bool is_covered(const GHashTable *covered, const struct cover *c)
+{
+	return c->guard != NOT_SHARED && g_hash_table_contains((GHashTable *)covered, GUINT_TO_POINTER(c->guard));
+}
+
+/* What a test with @v looks at that none of those before it does */
+static unsigned int gain_of(const struct vote *v, const GHashTable *covered)
+{
+	unsigned int gain = 0;
+
+	for (guint i = 0; i < v->covers->len; i++) {
+		const struct cover *c = &g_array_index(v->covers, struct cover, i);
+
+		gain += is_covered(covered, c) ? 0 : c->weight;
+	}
+	return gain;
+}
+
+/*
+ * Put @tests, sorted by weight, into the order in which a budget takes them: each next one is that which looks
+ * at most of what no test before it looks at.  Once all is looked at, it begins anew.
+ */
+static void order_by_gain(GPtrArray *tests, GHashTable *votes)
+{
+	g_autoptr(GHashTable) covered = g_hash_table_new(NULL, NULL);
+
+	for (guint at = 0; at < tests->len; at++) {
+		unsigned int most = 0;
+		guint best = at;
+		const struct vote *v;
+		gpointer t;
+
+		for (guint i = at; i < tests->len; i++) {
+			unsigned int gain = gain_of(g_hash_table_lookup(votes, ((struct chosen_test *)tests->pdata[i])->glob),
+						    covered);
+
+			if (gain > most) {
+				most = gain;
+				best = i;
+			}
+		}
+		if (!most && g_hash_table_size(covered)) {
+			g_hash_table_remove_all(covered);
+			at--;
+			continue;
+		}
+		t = g_ptr_array_steal_index(tests, best);
+		g_ptr_array_insert(tests, at, t);
+		v = g_hash_table_lookup(votes, ((struct chosen_test *)t)->glob);
+		for (guint i = 0; i < v->covers->len; i++) {
+			const struct cover *c = &g_array_index(v->covers, struct cover, i);
+
+			if (c->guard != NOT_SHARED)
+				g_hash_table_add(covered, GUINT_TO_POINTER(c->guard));
+		}
+	}
+}
+
 struct choice *choice_make(const GPtrArray *guards, const struct place *places, guint n)
 {
 	g_autoptr(GHashTable) votes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, vote_free);
@@ -298,6 +378,7 @@ struct choice *choice_make(const GPtrArray *guards, const struct place *places, 
 		g_ptr_array_add(c->tests, t);
 	}
 	g_ptr_array_sort(c->tests, by_weight);
+	order_by_gain(c->tests, votes);
 	return c;
 }
 

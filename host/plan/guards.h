@@ -46,7 +46,7 @@ struct chosen_test {
 /**
  * struct choice - what a change calls for
  * @gates:	names of the gates whose place is touched (char *)
- * @tests:	struct chosen_test *, the most telling first
+ * @tests:	struct chosen_test *; each next one looks at most of what those before it do not look at
  * @machines:	of those gates (char *)
  * @places:	"file: function", each touched place that somebody guards (char *)
  */
@@ -65,7 +65,7 @@ struct place {
  */
 struct choice *choice_make(const GPtrArray *guards, const struct place *places, guint n);
 /*
- * Mark as kept the most telling tests that fit into @budget seconds (0: all); @seconds tells what
+ * Mark as kept the first tests that fit into @budget seconds (0: all); @seconds tells what
  * one takes.  The first is always kept.
  */
 void choice_bound(struct choice *c, double budget, double (*seconds)(const char *glob, void *data),

@@ -282,9 +282,10 @@ bool history_add(json_t *run, GError **err)
 double history_seconds(const char *glob)
 {
 	static const char sql[] =
-		"SELECT AVG (s) FROM (SELECT SUM (duration) AS s FROM result"
+		"WITH last AS (SELECT SUM (duration) AS s FROM result"
 		" WHERE name GLOB ?1 OR name GLOB ?1 || '/*'"
-		" GROUP BY run, kernel, repeat, machine ORDER BY run DESC LIMIT 50)";
+		" GROUP BY run, kernel, repeat, machine ORDER BY run DESC LIMIT 50)"
+		" SELECT s FROM last ORDER BY s LIMIT 1 OFFSET (SELECT COUNT (*) FROM last) / 2";
 	g_autofree char *path = mmg_cache_path("history.sqlite", NULL);
 	sqlite3_stmt *s = NULL;
 	sqlite3 *db = NULL;

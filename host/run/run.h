@@ -141,8 +141,8 @@ bool history_add(json_t *run, GError **err);
  */
 struct sqlite3 *history_open(bool reads, GError **err);
 /*
- * What one run of all cases of @glob on one machine takes in seconds, averaged over the last runs
- * that are kept; negative where none is
+ * What one run of all cases of @glob on one machine takes in seconds, the median of the last runs
+ * that are kept (a debug kernel or a busy day says little of others); negative where none is
  */
 double history_seconds(const char *glob);
 

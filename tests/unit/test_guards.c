@@ -42,15 +42,59 @@ static void a_gate_and_its_tests(void **state)
 	choice_free(c);
 }
 
-static void most_telling_first(void **state)
+static struct guard *add_guard(GPtrArray *all, const char *by, const char *gate, const char *tests)
 {
-	struct choice *c = choose("mm/vmscan.c", "walk_pte_range");
+	struct guard *g = g_new0(struct guard, 1);
+	g_auto(GStrv) names = g_strsplit(tests, " ", 0);
+
+	g->by = (char *)by;
+	g->gate = (char *)gate;
+	g->file = (char *)"mm/x.c";
+	g->function = (char *)"f";
+	g->tests = g_ptr_array_new_with_free_func(g_free);
+	g->machines = g_ptr_array_new();
+	for (char **n = names; *n; n++)
+		g_ptr_array_add(g->tests, g_strdup(*n));
+	g_ptr_array_add(all, g);
+	return g;
+}
+
+static void guard_drop(gpointer guard)
+{
+	struct guard *g = guard;
+
+	g_ptr_array_unref(g->tests);
+	g_ptr_array_unref(g->machines);
+	g_free(g);
+}
+
+/*
+ * Four mutants of one function: one test that notices three of them, one for the fourth, and others that notice
+ * what those do.  The first two look at everything; a budget for two must not take another.
+ */
+static void all_guards_first(void **state)
+{
+	const struct place p = { "mm/x.c", "f" };
+	g_autoptr(GPtrArray) guards = g_ptr_array_new_with_free_func(guard_drop);
+	static const char *const want[] = { "kvm/c", "kvm/d", "kvm/b", "kvm/a" };
+	struct choice *c;
 
 	(void)state;
-	assert_true(has_gate(c, "mglru-secondary-mmu"));
-	for (guint i = 1; i < c->tests->len; i++)
-		assert_true(((struct chosen_test *)c->tests->pdata[i - 1])->weight >=
-			    ((struct chosen_test *)c->tests->pdata[i])->weight);
+	add_guard(guards, "mutant one", NULL, "kvm/b kvm/c kvm/a");
+	add_guard(guards, "mutant two", NULL, "kvm/b kvm/c");
+	add_guard(guards, "mutant three", NULL, "kvm/c");
+	add_guard(guards, "mutant four", NULL, "kvm/d");
+	c = choice_make(guards, &p, 1);
+	assert_int_equal(c->tests->len, G_N_ELEMENTS(want));
+	for (guint i = 0; i < c->tests->len; i++)
+		assert_string_equal(((struct chosen_test *)c->tests->pdata[i])->glob, want[i]);
+	choice_free(c);
+	/* each test of a gate is claimed by itself */
+	add_guard(guards, "gate g", "g", "kvm/a kvm/d");
+	c = choice_make(guards, &p, 1);
+	assert_string_equal(((struct chosen_test *)c->tests->pdata[0])->glob, "kvm/c");
+	assert_string_equal(((struct chosen_test *)c->tests->pdata[1])->glob, "kvm/d");
+	assert_string_equal(((struct chosen_test *)c->tests->pdata[2])->glob, "kvm/a");
 	choice_free(c);
 }
 
@@ -103,7 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gate_and_its_tests),
-		cmocka_unit_test(most_telling_first),
+		cmocka_unit_test(all_guards_first),
 		cmocka_unit_test(a_file_alone),
 		cmocka_unit_test(nothing_guarded),
 		cmocka_unit_test(budget),

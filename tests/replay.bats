@@ -45,3 +45,16 @@ setup() {
 	[ "$status" = 1 ]
 	[[ "$output" == *"1 right, 1 wrong"* ]]
 }
+
+@test "what was cut off is not taken for an answer" {
+	out="$BATS_TEST_TMPDIR/out"
+	mkdir -p "$out/per-node-lists"
+	jq '.verb = "gate" | .complete = false | .gate = {name: "series", about: "", verdict: "broken", reason: "interrupted", exit: 3,
+		identical: false, more_runs: 0, cases: [], metrics: []}' "$root/tests/fixtures/runs/two-kernels/run.json" \
+		>"$out/per-node-lists/run.json"
+	# nothing can be built here, so that it comes to no new answer; the old one is gone
+	run "$mmgate" replay per-node-lists --out "$out" --offline
+	[ "$status" = 3 ]
+	[[ "$output" == *"no answer"* ]]
+	[ ! -e "$out/per-node-lists/run.json" ]
+}

@@ -141,7 +141,7 @@ static void add_environment(GString *s, const json_t *run)
 		para(s, kernel, 2);
 	}
 	line = g_strdup_printf("VMs by QEMU, accelerator %s, on %s (%s, %d CPUs); mmgate %s, seed %lld",
-			       obj_str(run, "accel"), obj_str(host, "kernel"), obj_str(host, "arch"),
+			       obj_str(host, "accel"), obj_str(host, "kernel"), obj_str(host, "arch"),
 			       (int)obj_int(host, "cpus"), MMG_VERSION, (long long)obj_int(run, "seed"));
 	para(s, line, 2);
 }

@@ -269,6 +269,17 @@ static bool is_open(const struct judged *j)
 	return j->claim == CLAIM_FIXES || (j->claim == CLAIM_KEEPS && j->patched.fail);
 }
 
+/*
+ * An experiment that broke leaves a claim open, but for a case that only must not get worse and that the
+ * patched kernel passed each time: however base would have done, that is not worse.
+ */
+static bool is_spoilt(const struct judged *j)
+{
+	return j->change == CHANGE_BROKEN &&
+	       (j->claim == CLAIM_FIXES ||
+		(j->claim == CLAIM_KEEPS && (j->patched.broken || j->patched.fail || !j->patched.pass)));
+}
+
 static unsigned int runs(const struct tally *t)
 {
 	return t->pass + t->fail;
@@ -288,7 +299,7 @@ static bool is_half(const struct judged *j)
 
 enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, unsigned int *more)
 {
-	struct counts fixes = { 0 }, all = { 0 }, claimed = { 0 }, open = { 0 };
+	struct counts fixes = { 0 }, all = { 0 }, claimed = { 0 }, open = { 0 }, spoilt = { 0 };
 	const struct judged *half = NULL;
 	const struct judged *j;
 
@@ -299,6 +310,8 @@ enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, 
 			count(&claimed, &cases[i]);
 		if (is_open(&cases[i]))
 			count(&open, &cases[i]);
+		if (is_spoilt(&cases[i]))
+			count(&spoilt, &cases[i]);
 		if (is_half(&cases[i]) && !half)
 			half = &cases[i];
 		if (cases[i].claim == CLAIM_FIXES)
@@ -309,11 +322,11 @@ enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, 
 		*why = say(j, all.n[CHANGE_REGRESSED], "got worse");
 		return VERDICT_REGRESSED;
 	}
-	j = claimed.first[CHANGE_BROKEN];
+	j = spoilt.first[CHANGE_BROKEN];
 	if (j) {
 		*why = g_strdup_printf("%u case%s could not be judged, first %s: broken %u times on "
-				       "base, %u times on patched", claimed.n[CHANGE_BROKEN],
-				       claimed.n[CHANGE_BROKEN] > 1 ? "s" : "", j->name,
+				       "base, %u times on patched", spoilt.n[CHANGE_BROKEN],
+				       spoilt.n[CHANGE_BROKEN] > 1 ? "s" : "", j->name,
 				       j->base.broken, j->patched.broken);
 		return VERDICT_BROKEN;
 	}
@@ -324,10 +337,12 @@ enum verdict verdict_of(const struct judged *cases, unsigned int n, char **why, 
 		return VERDICT_BROKEN;
 	}
 	/* nothing is claimed to be fixed: something has to have run all the same */
-	if (!fixes.all && claimed.all == claimed.n[CHANGE_SKIPPED] + claimed.n[CHANGE_ABSENT]) {
-		j = claimed.first[CHANGE_SKIPPED];
+	if (!fixes.all && claimed.all == claimed.n[CHANGE_SKIPPED] + claimed.n[CHANGE_ABSENT] +
+					 claimed.n[CHANGE_BROKEN]) {
+		j = claimed.first[CHANGE_BROKEN] ?: claimed.first[CHANGE_SKIPPED];
 		*why = g_strdup_printf("none of the chosen cases ran on both kernels%s%s",
-				       j ? ", skipped: " : "", j ? j->name : "");
+				       !j ? "" : j->change == CHANGE_BROKEN ? ", broken on base: " : ", skipped: ",
+				       j ? j->name : "");
 		return VERDICT_BROKEN;
 	}
 	if (fixes.all && fixes.all == fixes.n[CHANGE_SKIPPED] + fixes.n[CHANGE_ABSENT]) {

@@ -104,13 +104,14 @@ static bool is_right(const struct past_series *s, const char *verdict)
 	return !strcmp(verdict, verdict_name(s->fixed ? VERDICT_REGRESSED : VERDICT_PASS));
 }
 
-/* The verdict of an earlier start that lies in @dir, or NULL; g_free() it */
+/* The verdict of an earlier start that lies in @dir, or NULL where it was cut off; g_free() it */
 static char *verdict_in(const char *dir, double *seconds)
 {
 	json_t *run = rep_load(dir, NULL), *gate = json_object_get(run, "gate");
-	char *verdict = gate ? g_strdup(obj_str(gate, "verdict")) : NULL;
+	bool whole = gate && json_is_true(json_object_get(run, "complete"));
+	char *verdict = whole ? g_strdup(obj_str(gate, "verdict")) : NULL;
 
-	*seconds = obj_num(run, "duration_s");
+	*seconds = obj_num(run, "duration_s") + obj_num(gate, "build_s");
 	json_decref(run);
 	return verdict;
 }

@@ -30,7 +30,7 @@ static json_t *a_case(const char *name, const char *change, json_t *base, json_t
 
 static json_t *a_run(const char *verdict, json_t *cases)
 {
-	return json_pack("{s:s, s:i, s:[{s:s, s:s}], s:{s:s, s:s, s:o}, s:[{s:s}]}", "accel", "tcg", "seed", 1,
+	return json_pack("{s:{s:s}, s:i, s:[{s:s, s:s}], s:{s:s, s:s, s:o}, s:[{s:s}]}", "host", "accel", "tcg", "seed", 1,
 			 "kernels", "release", "6.12.0", "arch", "x86_64", "gate", "verdict", verdict, "reason",
 			 "because", "cases", cases, "past", "note", "kvm/x/y@default: failed in 2 of the last 10 runs as well");
 }
@@ -59,6 +59,7 @@ static void narrow_however_long_the_names(void **state)
 	assert_narrow(body);
 	assert_true(g_str_has_prefix(body, "mmgate: regressed: because"));
 	assert_non_null(strstr(body, "failed in 2 of the last 10"));
+	assert_non_null(strstr(body, "accelerator tcg,"));
 	assert_null(strstr(body, "Tested-by"));
 	json_decref(run);
 }

@@ -120,6 +120,9 @@ static void test_verdicts(void **state)
 	struct judged kept_flaky = judged(CLAIM_KEEPS, T(3, 0), T(2, 1));
 	struct judged kept_fails_now = judged(CLAIM_KEEPS, T(1, 2), T(0, 3));
 	struct judged broken = judged(CLAIM_FIXES, (struct tally){ .broken = 1 }, T(1, 0));
+	struct judged base_broke = judged(CLAIM_KEEPS, (struct tally){ .broken = 1 }, T(3, 0));
+	struct judged base_broke_patched_fails = judged(CLAIM_KEEPS, (struct tally){ .broken = 1 }, T(0, 1));
+	struct judged patched_broke = judged(CLAIM_KEEPS, T(3, 0), (struct tally){ .pass = 2, .broken = 1 });
 	struct judged absent = judged(CLAIM_FIXES, T(0, 0), T(0, 0));
 	struct judged lost = judged(CLAIM_KEEPS, T(3, 0), (struct tally){ .skip = 3 });
 	struct judged fix_lost = judged(CLAIM_FIXES, T(0, 3), (struct tally){ .skip = 3 });
@@ -145,6 +148,12 @@ static void test_verdicts(void **state)
 	expect((struct judged[]){ fixed, kept_flaky }, 2, VERDICT_INCONCLUSIVE);
 	expect((struct judged[]){ fixed, kept_fails_now }, 2, VERDICT_INCONCLUSIVE);
 	expect((struct judged[]){ broken, fixed }, 2, VERDICT_BROKEN);
+	/* an experiment that base broke and patched passed: not worse, where something else could be compared */
+	expect((struct judged[]){ base_broke, kept }, 2, VERDICT_PASS);
+	expect((struct judged[]){ base_broke, fixed }, 2, VERDICT_PASS);
+	expect((struct judged[]){ base_broke }, 1, VERDICT_BROKEN);
+	expect((struct judged[]){ base_broke_patched_fails, kept }, 2, VERDICT_BROKEN);
+	expect((struct judged[]){ patched_broke, kept }, 2, VERDICT_BROKEN);
 	expect((struct judged[]){ absent, kept }, 2, VERDICT_BROKEN);
 	expect(v, 0, VERDICT_BROKEN);
 	assert_int_equal(verdict_exit(VERDICT_PASS), 0);

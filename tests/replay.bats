@@ -12,7 +12,7 @@ setup() {
 	run "$mmgate" replay -n
 	[ "$status" = 0 ]
 	[ "${#lines[@]}" = "$(find "$root/configs/replay" -name '*.conf' | wc -l)" ]
-	[[ "$output" == *"bad "*"empty-zone-hidden"*96a5c186efff*reverted* ]]
+	[[ "$output" == *"bad "*"empty-zone-hidden"*96a5c186efff*eae116d1f044* ]]
 	[[ "$output" == *"good "*"secondary-mmu"*1d4832becdc2* ]]
 	sed -n 's/^edits=//p' "$root"/configs/replay/*.conf >"$BATS_TEST_TMPDIR/edits"
 	while read -r f; do
@@ -21,7 +21,7 @@ setup() {
 }
 
 @test "only what is named, and a name that is none" {
-	run "$mmgate" replay -n 'r*'
+	run "$mmgate" replay -n 'reserve-*'
 	[ "$status" = 0 ]
 	[ "${#lines[@]}" = 2 ]
 	run "$mmgate" replay -n nothing-of-that-name

@@ -12,50 +12,60 @@
 
 #define UNKNOWN_SECONDS	10	/* of a glob that never ran here */
 
-/* What the runs of the cases of @glob take, by the history */
-static double seconds_of(const char *glob, void *data)
+/* What the runs of the cases of @glob_at take, by the history */
+static double seconds_of(const char *glob_at, void *data)
 {
+	const char *machine;
+	g_autofree char *glob = mmg_glob_split(glob_at, &machine);
 	double s = history_seconds(glob);
 
 	return (s > 0 ? s : UNKNOWN_SECONDS) * *(double *)data;
 }
 
-static bool has_word(const GPtrArray *list, const char *word)
+/* The machine that the test of @glob asks for first, or NULL */
+static const char *first_machine(const GPtrArray *catalog, const char *glob)
 {
-	return g_ptr_array_find_with_equal_func((GPtrArray *)list, word, g_str_equal, NULL);
+	for (guint t = 0; t < catalog->len; t++) {
+		const struct test *test = catalog->pdata[t];
+		size_t len = strlen(test->name);
+
+		if (!strncmp(glob, test->name, len) && (!glob[len] || glob[len] == '/'))
+			return test->machines->pdata[0];
+	}
+	return NULL;
+}
+
+static bool has_glob(const struct choice *c, const char *glob)
+{
+	for (guint i = 0; i < c->tests->len; i++)
+		if (!strcmp(((struct chosen_test *)c->tests->pdata[i])->glob, glob))
+			return true;
+	return false;
 }
 
 /*
- * The machines of the gates; the first that a guard names for a test; and for a test that
- * asks for none of those its own first
+ * A test for which no guard names a machine runs on the first that it asks for itself: else it would run on
+ * each machine of all that are chosen
  */
-static bool add_machines(struct choice *c, GError **err)
+static bool name_machines(struct choice *c, GError **err)
 {
 	g_autoptr(GPtrArray) catalog = catalog_load(err);
 
 	if (!catalog)
 		return false;
 	for (guint i = 0; i < c->tests->len; i++) {
-		const struct chosen_test *chosen = c->tests->pdata[i];
+		struct chosen_test *t = c->tests->pdata[i];
+		const char *machine = mmg_glob_machine(t->glob) ? NULL : first_machine(catalog, t->glob);
+		char *at = machine ? g_strdup_printf("%s@%s", t->glob, machine) : NULL;
 
-		if (chosen->kept && chosen->machines->len && !has_word(c->machines, chosen->machines->pdata[0]))
-			g_ptr_array_add(c->machines, g_strdup(chosen->machines->pdata[0]));
-		for (guint t = 0; chosen->kept && t < catalog->len; t++) {
-			const struct test *test = catalog->pdata[t];
-			size_t len = strlen(test->name);
-			bool covered = false;
-
-			if (strncmp(chosen->glob, test->name, len) ||
-			    (chosen->glob[len] && chosen->glob[len] != '/'))
-				continue;
-			for (guint m = 0; m < test->machines->len && !covered; m++)
-				covered = has_word(c->machines, test->machines->pdata[m]);
-			if (!covered)
-				g_ptr_array_add(c->machines, g_strdup(test->machines->pdata[0]));
+		if (at && has_glob(c, at)) {
+			g_free(at);
+			g_ptr_array_remove_index(c->tests, i--);
+		} else if (at) {
+			g_free(t->glob);
+			t->glob = at;
 		}
 	}
-	if (!c->machines->len)
-		g_ptr_array_add(c->machines, g_strdup("default"));
 	return true;
 }
 
@@ -123,8 +133,8 @@ struct choice *choose_for_change(const struct source *src, GHashTable *base, GHa
 		choice_free(c);
 		return NULL;
 	}
-	choice_bound(c, budget, seconds_of, &runs);
-	if (add_machines(c, err)) {
+	if (name_machines(c, err)) {
+		choice_bound(c, budget, seconds_of, &runs);
 		say_choice(c, quiet);
 		return c;
 	}

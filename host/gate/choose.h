@@ -6,7 +6,7 @@
 #include "source/source.h"
 
 /*
- * What the change from overlay @base to overlay @patched of @src calls for: gates, tests and
+ * What the change from overlay @base to overlay @patched of @src calls for: gates, and tests with their
  * machines, printed with their reasons unless @quiet.  Tests are kept, the most telling first, as
  * long as @runs runs of each, one after the other, fit into @budget seconds.  NULL with *@err;
  * exit status MMG_EXIT_NOTHING where nothing that is touched is guarded.

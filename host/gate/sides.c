@@ -129,14 +129,17 @@ static bool choose_tests(const struct gate_options *opt, struct gate *g, const s
 		return false;
 	for (guint i = 0; i < c->tests->len; i++) {
 		const struct chosen_test *t = c->tests->pdata[i];
+		const char *machine;
+		g_autofree char *glob = mmg_glob_split(t->glob, &machine);
 
 		if (!t->kept)
 			continue;
-		g_ptr_array_add(g->tests, g_strdup(t->glob));
-		g_ptr_array_add(g->keeps, g_strdup(t->glob));
+		/* --machine has the last word */
+		g_ptr_array_add(g->tests, g_strdup(opt->run.machines->len ? glob : t->glob));
+		g_ptr_array_add(g->keeps, g_strdup(opt->run.machines->len ? glob : t->glob));
+		if (machine && !g_ptr_array_find_with_equal_func(g->machines, machine, g_str_equal, NULL))
+			g_ptr_array_add(g->machines, g_strdup(machine));
 	}
-	for (guint i = 0; i < c->machines->len; i++)
-		g_ptr_array_add(g->machines, g_strdup(c->machines->pdata[i]));
 	choice_free(c);
 	return true;
 }

@@ -160,10 +160,10 @@ struct cover {
 	unsigned int guard, weight;
 };
 
-/* What is known of one glob while the places are gone through */
+/* What is known of one glob, with its machine or without, while the places are gone through */
 struct vote {
 	unsigned int weight, mutants;
-	GPtrArray *gates, *places, *machines;	/* char * */
+	GPtrArray *gates, *places;	/* char * */
 	GArray *covers;				/* struct cover */
 };
 
@@ -173,7 +173,6 @@ static void vote_free(gpointer vote)
 
 	g_ptr_array_unref(v->gates);
 	g_ptr_array_unref(v->places);
-	g_ptr_array_unref(v->machines);
 	g_array_unref(v->covers);
 	g_free(v);
 }
@@ -192,34 +191,49 @@ static unsigned int number_of(const GPtrArray *guards, guint i)
 	return i;
 }
 
-/* @glob may name a machine: "GLOB@MACHINE" */
-static void cast(GHashTable *votes, const GPtrArray *guards, guint nr, const char *glob_at, unsigned int weight,
+static void cast(GHashTable *votes, const GPtrArray *guards, guint nr, const char *glob, unsigned int weight,
 		 const char *place)
 {
 	const struct guard *g = guards->pdata[nr];
 	/* each test of a gate is part of its claim; of those that notice a mutant one does */
 	const struct cover cover = { g->gate ? NOT_SHARED : number_of(guards, nr), weight };
-	const char *machine;
-	g_autofree char *glob = mmg_glob_split(glob_at, &machine);
 	struct vote *v = g_hash_table_lookup(votes, glob);
 
 	if (!v) {
 		v = g_new0(struct vote, 1);
 		v->gates = g_ptr_array_new_with_free_func(g_free);
 		v->places = g_ptr_array_new_with_free_func(g_free);
-		v->machines = g_ptr_array_new_with_free_func(g_free);
 		v->covers = g_array_new(FALSE, FALSE, sizeof(struct cover));
 		g_hash_table_insert(votes, g_strdup(glob), v);
 	}
 	v->weight += weight;
 	g_array_append_val(v->covers, cover);
-	if (machine)
-		add_once(v->machines, machine);
 	if (g->gate)
 		add_once(v->gates, g->gate);
 	else
 		v->mutants++;
 	add_once(v->places, place);
+}
+
+/* What a gate claims is claimed of each of its machines, where it names none: "GLOB@MACHINE" */
+static void cast_claims(GHashTable *votes, const GPtrArray *guards, guint nr, unsigned int weight, const char *place,
+			bool named)
+{
+	const struct guard *g = guards->pdata[nr];
+
+	for (guint t = 0; t < g->tests->len; t++) {
+		const char *glob = g->tests->pdata[t];
+
+		if (!named || !g->gate || !g->machines->len || mmg_glob_machine(glob)) {
+			cast(votes, guards, nr, glob, weight, place);
+			continue;
+		}
+		for (guint m = 0; m < g->machines->len; m++) {
+			g_autofree char *at = g_strdup_printf("%s@%s", glob, (char *)g->machines->pdata[m]);
+
+			cast(votes, guards, nr, at, weight, place);
+		}
+	}
 }
 
 static char *place_text(const struct place *p)
@@ -249,15 +263,11 @@ static void judge_place(struct choice *c, GHashTable *votes, const GPtrArray *gu
 
 		if (!same(g->file, p->file) || (named && !same(g->function, p->function)))
 			continue;
-		for (guint t = 0; t < g->tests->len; t++)
-			cast(votes, guards, i, g->tests->pdata[t], named ? BY_FUNCTION : BY_FILE, text);
+		cast_claims(votes, guards, i, named ? BY_FUNCTION : BY_FILE, text, named);
 		add_once(c->places, text);
 		/* a gate speaks for its functions, not for whatever else stands in their file */
-		if (g->gate && named) {
+		if (g->gate && named)
 			add_once(c->gates, g->gate);
-			for (guint m = 0; m < g->machines->len; m++)
-				add_once(c->machines, g->machines->pdata[m]);
-		}
 	}
 }
 
@@ -284,7 +294,6 @@ static void chosen_free(gpointer test)
 
 	g_free(t->glob);
 	g_free(t->why);
-	g_ptr_array_unref(t->machines);
 	g_free(t);
 }
 
@@ -361,7 +370,6 @@ struct choice *choice_make(const GPtrArray *guards, const struct place *places, 
 	gpointer k, v;
 
 	c->gates = g_ptr_array_new_with_free_func(g_free);
-	c->machines = g_ptr_array_new_with_free_func(g_free);
 	c->places = g_ptr_array_new_with_free_func(g_free);
 	c->tests = g_ptr_array_new_with_free_func(chosen_free);
 	for (guint i = 0; i < n; i++)
@@ -373,13 +381,37 @@ struct choice *choice_make(const GPtrArray *guards, const struct place *places, 
 		t->glob = g_strdup(k);
 		t->weight = ((struct vote *)v)->weight;
 		t->why = vote_reason(v);
-		t->machines = g_ptr_array_ref(((struct vote *)v)->machines);
 		t->kept = true;
 		g_ptr_array_add(c->tests, t);
 	}
 	g_ptr_array_sort(c->tests, by_weight);
 	order_by_gain(c->tests, votes);
 	return c;
+}
+
+/* The cases of @b are among those of @a, on the same machine */
+static bool holds(const char *a, const char *b)
+{
+	const char *on_a, *on_b;
+	g_autofree char *x = mmg_glob_split(a, &on_a), *y = mmg_glob_split(b, &on_b);
+	size_t len = strlen(x);
+
+	return same(on_a, on_b) &&
+	       ((!strncmp(x, y, len) && (!y[len] || y[len] == '/')) || g_pattern_match_simple(x, y));
+}
+
+/* A test that runs anyway costs nothing more */
+static bool is_held(const struct choice *c, guint nr)
+{
+	const struct chosen_test *t = c->tests->pdata[nr];
+
+	for (guint i = 0; i < nr; i++) {
+		const struct chosen_test *o = c->tests->pdata[i];
+
+		if (o->kept && holds(o->glob, t->glob))
+			return true;
+	}
+	return false;
 }
 
 void choice_bound(struct choice *c, double budget, double (*seconds)(const char *glob, void *data),
@@ -390,7 +422,7 @@ void choice_bound(struct choice *c, double budget, double (*seconds)(const char 
 	for (guint i = 0; i < c->tests->len; i++) {
 		struct chosen_test *t = c->tests->pdata[i];
 
-		t->seconds = seconds(t->glob, data);
+		t->seconds = is_held(c, i) ? 0 : seconds(t->glob, data);
 		t->kept = !i || budget <= 0 || sum + t->seconds <= budget;
 		if (t->kept)
 			sum += t->seconds;
@@ -403,7 +435,6 @@ void choice_free(struct choice *c)
 		return;
 	g_ptr_array_unref(c->gates);
 	g_ptr_array_unref(c->tests);
-	g_ptr_array_unref(c->machines);
 	g_ptr_array_unref(c->places);
 	g_free(c);
 }

@@ -28,16 +28,14 @@ GPtrArray *guards_load(GError **err);
 
 /**
  * struct chosen_test - a test that a change calls for
- * @glob:	of cases
+ * @glob:	of cases, "GLOB@MACHINE" where a guard names the machine
  * @why:	"walk_pte_range() of mm/vmscan.c: gate ..., 3 mutants"
- * @machines:	that a guard names for it (char *)
  * @weight:	how telling: a guard of a touched function counts 10, one of a touched file 1
  * @seconds:	what it takes, as far as is known
  * @kept:	within the budget
  */
 struct chosen_test {
 	char *glob, *why;
-	GPtrArray *machines;
 	unsigned int weight;
 	double seconds;
 	bool kept;
@@ -47,11 +45,10 @@ struct chosen_test {
  * struct choice - what a change calls for
  * @gates:	names of the gates whose place is touched (char *)
  * @tests:	struct chosen_test *; each next one looks at most of what those before it do not look at
- * @machines:	of those gates (char *)
  * @places:	"file: function", each touched place that somebody guards (char *)
  */
 struct choice {
-	GPtrArray *gates, *tests, *machines, *places;
+	GPtrArray *gates, *tests, *places;
 };
 
 /* A touched place; @function: NULL for text outside any function */

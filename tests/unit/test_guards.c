@@ -42,6 +42,13 @@ static void a_gate_and_its_tests(void **state)
 	choice_free(c);
 }
 
+static double ten_seconds(const char *glob, void *data)
+{
+	(void)glob;
+	(void)data;
+	return 10;
+}
+
 static struct guard *add_guard(GPtrArray *all, const char *by, const char *gate, const char *tests)
 {
 	struct guard *g = g_new0(struct guard, 1);
@@ -52,7 +59,7 @@ static struct guard *add_guard(GPtrArray *all, const char *by, const char *gate,
 	g->file = (char *)"mm/x.c";
 	g->function = (char *)"f";
 	g->tests = g_ptr_array_new_with_free_func(g_free);
-	g->machines = g_ptr_array_new();
+	g->machines = g_ptr_array_new_with_free_func(g_free);
 	for (char **n = names; *n; n++)
 		g_ptr_array_add(g->tests, g_strdup(*n));
 	g_ptr_array_add(all, g);
@@ -98,6 +105,43 @@ static void all_guards_first(void **state)
 	choice_free(c);
 }
 
+/* What a gate claims without a machine is claimed of each of its own; what is run anyway costs nothing more */
+static void machines_of_claims(void **state)
+{
+	const struct place p = { "mm/x.c", "f" };
+	g_autoptr(GPtrArray) guards = g_ptr_array_new_with_free_func(guard_drop);
+	static const char *const want[] = { "kvm/a/x@one", "kvm/a@one", "kvm/a@two", "kvm/a/y" };
+	static const char *const costs[] = { "kvm/a@one", "kvm/a@two", "kvm/a/x@one", "kvm/a/y" };
+	struct guard *g = add_guard(guards, "gate g", "g", "kvm/a kvm/a/x@one");
+	struct choice *c;
+
+	(void)state;
+	g_ptr_array_add(g->machines, g_strdup("one"));
+	g_ptr_array_add(g->machines, g_strdup("two"));
+	add_guard(guards, "mutant one", NULL, "kvm/a/y");
+	c = choice_make(guards, &p, 1);
+	assert_int_equal(c->tests->len, G_N_ELEMENTS(want));
+	for (guint w = 0; w < G_N_ELEMENTS(want); w++) {
+		bool found = false;
+
+		for (guint i = 0; i < c->tests->len; i++)
+			found |= !strcmp(((struct chosen_test *)c->tests->pdata[i])->glob, want[w]);
+		assert_true(found);
+	}
+	for (guint i = 0; i < c->tests->len; i++) {
+		struct chosen_test *t = c->tests->pdata[i];
+
+		g_free(t->glob);
+		t->glob = g_strdup(costs[i]);
+	}
+	choice_bound(c, 30, ten_seconds, NULL);
+	for (guint i = 0; i < c->tests->len; i++) {
+		assert_true(((struct chosen_test *)c->tests->pdata[i])->kept);
+		assert_int_equal(((struct chosen_test *)c->tests->pdata[i])->seconds, i == 2 ? 0 : 10);
+	}
+	choice_free(c);
+}
+
 static void a_file_alone(void **state)
 {
 	struct choice *c = choose("mm/vmscan.c", "a_function_nobody_guards");
@@ -116,13 +160,6 @@ static void nothing_guarded(void **state)
 	(void)state;
 	assert_int_equal(c->gates->len + c->tests->len + c->places->len, 0);
 	choice_free(c);
-}
-
-static double ten_seconds(const char *glob, void *data)
-{
-	(void)glob;
-	(void)data;
-	return 10;
 }
 
 static void budget(void **state)
@@ -148,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gate_and_its_tests),
 		cmocka_unit_test(all_guards_first),
+		cmocka_unit_test(machines_of_claims),
 		cmocka_unit_test(a_file_alone),
 		cmocka_unit_test(nothing_guarded),
 		cmocka_unit_test(budget),

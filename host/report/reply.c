@@ -13,9 +13,8 @@
 #define MOST_ROWS	30
 /* what a shell takes as it is */
 #define WORD_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
-#define NAME_WIDTH	36
 #define PIECE		16	/* bytes of a long word on one line */
-#define TALLY_WIDTH	16	/* "broken 1000/1000" */
+#define TALLY_MAX	20	/* "broken 10000/10000" */
 
 static void para(GString *s, const char *text, int indent)
 {
@@ -46,10 +45,10 @@ static void add_long(GString *s, const char *name)
 		g_string_append_printf(s, "  %.*s\n", WIDTH - 2, p);
 }
 
-static void add_row(GString *s, const char *name, const char *base, const char *patched)
+/* @tally: width of a column of results; the name has the rest of the line */
+static void add_row(GString *s, int tally, const char *name, const char *base, const char *patched)
 {
-	g_string_append_printf(s, "  %-*s %-*.*s %.*s\n", NAME_WIDTH, name, TALLY_WIDTH, TALLY_WIDTH, base,
-			       TALLY_WIDTH, patched);
+	g_string_append_printf(s, "  %-*s %-*.*s %.*s\n", WIDTH - 4 - 2 * tally, name, tally, tally, base, tally, patched);
 }
 
 static bool is_quiet(const json_t *c)
@@ -59,13 +58,29 @@ static bool is_quiet(const json_t *c)
 	return change == CHANGE_STILL_PASSING || change == CHANGE_SKIPPED;
 }
 
+/* The longest result of those that the table shows */
+static int tally_width(const json_t *gate)
+{
+	size_t width = strlen("patched"), i;
+	const json_t *c;
+
+	json_array_foreach(json_object_get(gate, "cases"), i, c) {
+		g_autofree char *base = tally_word(json_object_get(c, "base"));
+		g_autofree char *patched = tally_word(json_object_get(c, "patched"));
+
+		if (!is_quiet(c))
+			width = MAX(width, MAX(strlen(base), strlen(patched)));
+	}
+	return MIN(width, TALLY_MAX);
+}
+
 static void add_table(GString *s, const json_t *gate)
 {
-	int rows = 0, passing = 0;
+	int rows = 0, passing = 0, tally = tally_width(gate);
 	const json_t *c;
 	size_t i;
 
-	add_row(s, "case@machine", "base", "patched");
+	add_row(s, tally, "case@machine", "base", "patched");
 	json_array_foreach(json_object_get(gate, "cases"), i, c) {
 		g_autofree char *base = tally_word(json_object_get(c, "base"));
 		g_autofree char *patched = tally_word(json_object_get(c, "patched"));
@@ -78,11 +93,11 @@ static void add_table(GString *s, const json_t *gate)
 		}
 		if (rows++ >= MOST_ROWS)
 			continue;
-		if (strlen(name) > NAME_WIDTH) {
+		if ((int)strlen(name) > WIDTH - 4 - 2 * tally) {
 			add_long(s, name);
-			add_row(s, "", base, patched);
+			add_row(s, tally, "", base, patched);
 		} else {
-			add_row(s, name, base, patched);
+			add_row(s, tally, name, base, patched);
 		}
 	}
 	if (rows > MOST_ROWS)

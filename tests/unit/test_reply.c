@@ -128,9 +128,24 @@ static void into_a_file(void **state)
 	assert_string_equal(command, "  b4 am -o - 1@x >series.mbox\n");
 }
 
+/* A name of usual length stands on the line of its results */
+static void one_line_a_case(void **state)
+{
+	json_t *run = a_run("pass", json_pack("[o]", a_case("mm/lowmem_reserve/ratio-some-0", "fixed", tally(0, 3, 0),
+							    tally(3, 0, 0))));
+	struct reply r = { .run = run };
+	g_autofree char *body = reply_body(&r), *row = NULL;
+
+	(void)state;
+	row = g_strdup_printf("\n  %-52s FAIL 3/3 pass 3/3\n", "mm/lowmem_reserve/ratio-some-0@small-zones");
+	assert_non_null(strstr(body, row));
+	json_decref(run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_line_a_case),
 		cmocka_unit_test(narrow_however_long_the_names), cmocka_unit_test(tested_only_where_all_is_fixed),
 		cmocka_unit_test(commands_are_narrow_and_whole), cmocka_unit_test(into_a_file),
 	};

@@ -260,6 +260,43 @@ char *reply_command(const char *const *words, const char *into)
 	return g_string_free(s, FALSE);
 }
 
+char *reply_again(const GPtrArray *command)
+{
+	g_autoptr(GPtrArray) words = g_ptr_array_new();
+
+	for (guint i = 0; i < command->len; i++) {
+		const char *word = command->pdata[i];
+
+		if (!strcmp(word, "--out")) {
+			i++;
+		} else if (!strcmp(word, "--tree")) {
+			g_ptr_array_add(words, (char *)"--tree");
+			g_ptr_array_add(words, (char *)"linux");
+			i++;
+		} else if (g_str_has_prefix(word, "--tree=")) {
+			g_ptr_array_add(words, (char *)"--tree=linux");
+		} else if (!g_str_has_prefix(word, "--out=")) {
+			g_ptr_array_add(words, (char *)word);
+		}
+	}
+	g_ptr_array_add(words, NULL);
+	return reply_command((const char *const *)words->pdata, NULL);
+}
+
+char *reply_reason(const char *reason, const char *tree, const char *results)
+{
+	GString *s = g_string_new(reason);
+	const char *log = strstr(s->str, "; the whole log is ");
+
+	if (log)
+		g_string_truncate(s, log - s->str);
+	if (*tree)
+		g_string_replace(s, tree, "the tree", 0);
+	if (*results)
+		g_string_replace(s, results, "results", 0);
+	return g_string_free(s, FALSE);
+}
+
 bool reply_write(const struct reply *r, const char *path, GError **err)
 {
 	g_autofree char *body = reply_body(r), *subject = NULL, *text = NULL, *parent = NULL;

@@ -29,6 +29,10 @@ char *reply_body(const struct reply *r);
  * has to be, and a file @into for what it prints (a plain name, or NULL).  g_free() it.
  */
 char *reply_command(const char *const *words, const char *into);
+/* @command as somebody else types it, by reply_command(): the tree is called linux, and --out is left out */
+char *reply_again(const GPtrArray *command);
+/* @reason without folders of this host: where the whole log is, @tree and @results.  g_free() it. */
+char *reply_reason(const char *reason, const char *tree, const char *results);
 /* Write the whole mail to @path: RFC 5322 with In-Reply-To and References; nothing is sent */
 bool reply_write(const struct reply *r, const char *path, GError **err);
 

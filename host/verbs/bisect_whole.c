@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/reply.h"
 #include "run/bisection.h"
 #include "source/commits.h"
 #include "run/seen.h"
@@ -391,7 +392,13 @@ static void add_fixes(const struct bisection *b, const char *commit, int depth, 
 	}
 }
 
-static void add_steps(const struct bisection *b, GString *text)
+/* @reason as it stands, or as others can read it; g_free() it */
+static char *reason_text(const struct bisection *b, const char *reason, bool mail)
+{
+	return mail ? reply_reason(reason, b->src->tree, b->dir) : g_strdup(reason);
+}
+
+static void add_steps(const struct bisection *b, bool mail, GString *text)
 {
 	double seconds = 0;
 
@@ -399,21 +406,23 @@ static void add_steps(const struct bisection *b, GString *text)
 	for (guint i = 0; i < b->steps->len; i++) {
 		const struct bisect_step *s = b->steps->pdata[i];
 		g_autofree char *title = commit_title(b->src->tree, s->commit, 12);
+		g_autofree char *reason = reason_text(b, s->reason, mail);
 
 		g_string_append_printf(text, "  %-5s %s\n        %s\n", bisect_word(s->answer), title,
-				       s->reason);
+				       reason);
 		seconds += s->seconds;
 	}
 	g_string_append_printf(text, "  %u commits judged in %.0f min\n", b->steps->len, seconds / 60);
 }
 
-/* The report, also fit to be sent: what was found first, then how */
-static char *report(const struct bisection *b, const GPtrArray *rest)
+/* The report: what was found first, then how; as @mail without what means nothing on another host */
+static char *report(const struct bisection *b, const GPtrArray *rest, bool mail)
 {
 	GString *text = g_string_new(NULL);
 	const struct bisect_step *s = step_of(b, b->bad);
 	g_autofree char *title = commit_title(b->src->tree, b->bad, 12);
 	g_autofree char *author = commit_author(b->src->tree, b->bad);
+	g_autofree char *reason = reason_text(b, s ? s->reason : "", mail);
 
 	if (rest->len == 1) {
 		g_string_append_printf(text, "First bad commit: %s\n", title);
@@ -429,21 +438,29 @@ static char *report(const struct bisection *b, const GPtrArray *rest)
 			g_string_append_printf(text, "  %s\n", t);
 		}
 	}
-	g_string_append_printf(text, "  %s\n", s ? s->reason : "");
+	g_string_append_printf(text, "  %s\n", reason);
 	g_string_append_printf(text, "  No good answer missed the fault with a probability of at least %.1f %%, "
 			       "if it shows in %.0f %% of runs or more.\n\n",
 			       100 * bisect_confidence(b->steps, b->rate), 100 * b->rate);
-	add_steps(b, text);
-	g_string_append(text, "\nTo see it again:\n  ");
-	for (guint i = 0; i < b->cli->command->len; i++)
-		g_string_append_printf(text, "%s%s", i ? " " : "", (char *)b->cli->command->pdata[i]);
-	g_string_append_c(text, '\n');
+	add_steps(b, mail, text);
+	g_string_append(text, "\nTo see it again:\n");
+	if (mail) {
+		g_autofree char *again = reply_again(b->cli->command);
+
+		g_string_append(text, again);
+	} else {
+		g_string_append(text, "  ");
+		for (guint i = 0; i < b->cli->command->len; i++)
+			g_string_append_printf(text, "%s%s", i ? " " : "", (char *)b->cli->command->pdata[i]);
+		g_string_append_c(text, '\n');
+	}
 	return g_string_free(text, FALSE);
 }
 
 /* The report as a mail to the author, not sent: 72 columns, the verdict first */
-static bool write_reply(const struct bisection *b, const char *text, GError **err)
+static bool write_reply(const struct bisection *b, const GPtrArray *rest, GError **err)
 {
+	g_autofree char *text = report(b, rest, true);
 	g_autofree char *path = g_build_filename(b->dir, "bisect-reply.txt", NULL);
 	g_autofree char *author = commit_author(b->src->tree, b->bad);
 	g_autofree char *title = commit_title(b->src->tree, b->bad, 12);
@@ -455,10 +472,12 @@ static bool write_reply(const struct bisection *b, const char *text, GError **er
 	for (char **l = lines; *l; l++) {
 		int indent = strspn(*l, " ");
 
-		if (strlen(*l) <= 72)
+		g_autofree char *plain = text_ascii(*l + indent);
+
+		if (strlen(*l) <= 72 && g_str_is_ascii(*l))
 			g_string_append(mail, *l);
 		else
-			text_wrap(mail, *l + indent, indent, 72);
+			text_wrap(mail, plain, indent, 72);
 		if (l[1])
 			g_string_append_c(mail, '\n');
 	}
@@ -467,13 +486,13 @@ static bool write_reply(const struct bisection *b, const char *text, GError **er
 
 static int finish(struct bisection *b, const GPtrArray *rest, GError **err)
 {
-	g_autofree char *text = report(b, rest);
+	g_autofree char *text = report(b, rest, false);
 	g_autofree char *path = g_build_filename(b->dir, "bisect.txt", NULL);
 	g_autofree char *json = g_build_filename(b->dir, "bisect.json", NULL);
 
 	status_clear();
 	if (!mmg_write_atomic(path, text, -1, err) || !bisect_save(json, b->steps, err) ||
-	    (rest->len == 1 && !write_reply(b, text, err)))
+	    (rest->len == 1 && !write_reply(b, rest, err)))
 		return MMG_EXIT_BROKEN;
 	printf("%s", text);
 	fprintf(stderr, "mmgate: the report is in %s\n", b->dir);

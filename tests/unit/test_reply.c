@@ -142,10 +142,34 @@ static void one_line_a_case(void **state)
 	json_decref(run);
 }
 
+static void nothing_of_this_host(void **state)
+{
+	static const char *const typed[] = { "./run.sh", "bisect", "--tree", "/home/me/linux", "--good", "v6.12", "--bad", "v6.13",
+					     "--test", "mm/lowmem_reserve/formula", "--out", "/home/me/out" };
+	static const char *const joined[] = { "./run.sh", "bisect", "--tree=/home/me/linux", "--out=/home/me/out", "--bad", "x" };
+	g_autoptr(GPtrArray) a = g_ptr_array_new(), b = g_ptr_array_new();
+	g_autofree char *first = NULL, *second = NULL, *reason = NULL;
+
+	(void)state;
+	for (guint i = 0; i < G_N_ELEMENTS(typed); i++)
+		g_ptr_array_add(a, (char *)typed[i]);
+	for (guint i = 0; i < G_N_ELEMENTS(joined); i++)
+		g_ptr_array_add(b, (char *)joined[i]);
+	first = reply_again(a);
+	second = reply_again(b);
+	/* one command for a shell, however many lines */
+	assert_string_equal(first, "  ./run.sh bisect --tree linux --good v6.12 --bad v6.13 --test \\\n"
+				   "    mm/lowmem_reserve/formula\n");
+	assert_string_equal(second, "  ./run.sh bisect --tree=linux --bad x\n");
+	reason = reply_reason("/home/me/linux has no Kconfig, see /home/me/out/log; the whole log is /x/build.log", "/home/me/linux",
+			      "/home/me/out");
+	assert_string_equal(reason, "the tree has no Kconfig, see results/log");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_line_a_case),
+		cmocka_unit_test(nothing_of_this_host), cmocka_unit_test(one_line_a_case),
 		cmocka_unit_test(narrow_however_long_the_names), cmocka_unit_test(tested_only_where_all_is_fixed),
 		cmocka_unit_test(commands_are_narrow_and_whole), cmocka_unit_test(into_a_file),
 	};

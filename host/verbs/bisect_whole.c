@@ -255,6 +255,7 @@ static bool learn_fault(struct bisection *b, GError **err)
 {
 	gint64 began = g_get_monotonic_time();
 	struct bisect_step *s = g_new0(struct bisect_step, 1);
+	g_autofree char *seen = NULL;
 	unsigned int runs = 0, fails = 0;
 	struct kernel *k = NULL;
 	bool ok;
@@ -267,6 +268,11 @@ static bool learn_fault(struct bisection *b, GError **err)
 			break;
 		runs += s->runs;
 		fails += s->fails;
+		/* the last few may all have passed */
+		if (s->fails) {
+			g_free(seen);
+			seen = g_strdup(s->reason);
+		}
 		/* ten failures of ten: at least 74 % of runs */
 		if (fails == runs && runs >= 2 * FIRST_RUNS)
 			break;
@@ -286,6 +292,8 @@ static bool learn_fault(struct bisection *b, GError **err)
 	s->answer = BISECT_BAD;
 	s->runs = runs;
 	s->fails = fails;
+	g_free(s->reason);
+	s->reason = g_strdup_printf("%u of %u runs fail; %s", fails, runs, seen);
 	return keep(b, s, began, err);
 }
 

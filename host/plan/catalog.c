@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tests' head comments and the machine files, read where they stand.
+ * The catalogue of tests (head.c reads each) and the machine files.
  */
 #include "base/arch.h"
 #include "plan/plan.h"
@@ -8,102 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD_MAX 16384			/* tags stand in the head comment */
-#define DEFAULT_TIMEOUT 120
-
 static GPtrArray *list_new(void)
 {
 	return g_ptr_array_new_with_free_func(g_free);
-}
-
-static void add_words(GPtrArray *list, const char *text)
-{
-	char **words = g_strsplit_set(text, " \t,", -1);
-	int i;
-
-	for (i = 0; words[i]; i++)
-		if (*words[i])
-			g_ptr_array_add(list, g_strdup(words[i]));
-	g_strfreev(words);
-}
-
-static void test_tag(struct test *t, const char *tag, char *value)
-{
-	if (!strcmp(tag, "about")) {
-		g_free(t->about);
-		t->about = g_strdup(value);
-	} else if (!strcmp(tag, "guards")) {
-		g_ptr_array_add(t->guards, g_strdup(value));
-	} else if (!strcmp(tag, "needs")) {
-		add_words(t->needs, value);
-	} else if (!strcmp(tag, "wants")) {
-		add_words(t->wants, value);
-	} else if (!strcmp(tag, "machines")) {
-		add_words(t->machines, value);
-	} else if (!strcmp(tag, "quick")) {
-		add_words(t->quick, value);
-	} else if (!strcmp(tag, "quick-cases")) {
-		add_words(t->quick_cases, value);
-	} else if (!strcmp(tag, "modules")) {
-		add_words(t->modules, value);
-	} else if (!strcmp(tag, "provokes")) {
-		g_ptr_array_add(t->provokes, g_strdup(value));
-	} else if (!strcmp(tag, "timeout")) {
-		t->timeout = CLAMP(atoi(value), 1, 3600);
-	}
-}
-
-struct test *catalog_parse(const char *name, const char *text)
-{
-	struct test *t = g_new0(struct test, 1);
-	char *head = g_strndup(text, HEAD_MAX), **lines = g_strsplit(head, "\n", -1);
-	int i;
-
-	t->name = g_strdup(name);
-	t->guards = list_new();
-	t->needs = list_new();
-	t->wants = list_new();
-	t->machines = list_new();
-	t->quick = list_new();
-	t->quick_cases = list_new();
-	t->modules = list_new();
-	t->provokes = list_new();
-	t->timeout = DEFAULT_TIMEOUT;
-	for (i = 0; lines[i]; i++) {
-		char *at = strstr(lines[i], "mmgate-"), *colon;
-
-		/* a tag begins its line, after the comment's own signs */
-		if (!at || strspn(lines[i], " \t*/") != (size_t)(at - lines[i]))
-			continue;
-		at += strlen("mmgate-");
-		colon = strchr(at, ':');
-		if (!colon)
-			continue;
-		*colon = '\0';
-		test_tag(t, at, g_strstrip(colon + 1));
-	}
-	if (!t->machines->len)
-		g_ptr_array_add(t->machines, g_strdup("default"));
-	g_strfreev(lines);
-	g_free(head);
-	return t;
-}
-
-void catalog_test_free(gpointer test)
-{
-	struct test *t = test;
-
-	g_free(t->name);
-	g_free(t->about);
-	g_ptr_array_unref(t->guards);
-	g_ptr_array_unref(t->needs);
-	g_ptr_array_unref(t->wants);
-	g_ptr_array_unref(t->machines);
-	g_ptr_array_unref(t->quick);
-	g_ptr_array_unref(t->quick_cases);
-	g_ptr_array_unref(t->modules);
-	g_ptr_array_unref(t->provokes);
-	g_free(t);
 }
 
 static gint by_test_name(gconstpointer a, gconstpointer b)

@@ -20,17 +20,20 @@
  * @modules:	mmgate-modules
  * @provokes:	mmgate-provokes, kinds of reports that the kernel may print while it runs
  * @timeout:	mmgate-timeout, seconds
+ * @stays:	has an mmgate-export: it is left out of what is exported to a kernel tree
+ * @prose:	the first paragraph behind the tags, in one line; "" where there is none
  */
 struct test {
-	char *name, *about;
+	char *name, *about, *prose;
 	GPtrArray *guards, *needs, *wants, *machines, *quick, *quick_cases, *modules, *provokes;
 	int timeout;
+	bool stays;
 };
 
 /* All tests below selftests/, sorted by name; NULL with *@err */
 GPtrArray *catalog_load(GError **err);
-/* The tags of one source text; @name as above */
-struct test *catalog_parse(const char *name, const char *text);
+/* What the comments at the beginning of one source say, up to its first code; @name as above */
+struct test *catalog_parse(const char *name, const char *source);
 void catalog_test_free(gpointer test);
 
 /**

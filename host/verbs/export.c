@@ -256,68 +256,30 @@ static bool commit(struct export *x, const char *subject, const char *body, GErr
 
 /* ---- what our tests say of themselves ---- */
 
-/* Value of tag @tag in the head comment, the @n'th one; NULL where there is none.  g_free() it */
-static char *tag_value(const char *text, const char *tag, int n)
+/* The message of the commit that adds @t */
+static char *test_body(const struct test *t)
 {
-	char *mark = g_strdup_printf("mmgate-%s:", tag);
-	const char *end = strstr(text, "*/"), *at = text;
-	char *v = NULL;
-
-	while ((at = strstr(at, mark)) && at < end) {
-		at += strlen(mark);
-		if (!n--) {
-			v = g_strstrip(g_strndup(at, strcspn(at, "\n")));
-			break;
-		}
-	}
-	g_free(mark);
-	return v;
-}
-
-/* First paragraph of prose in the head comment; g_free() it */
-static char *prose(const char *text)
-{
-	const char *end = strstr(text, "*/"), *p = strstr(text, "\n *\n");
 	GString *s = g_string_new(NULL);
+	g_autofree char *sentence = g_strconcat(t->about && *t->about ? t->about : "a test", ".", NULL);
+	gsize n = strlen(sentence);
 
-	for (p = p ? p + 4 : NULL; p && p < end && g_str_has_prefix(p, " * "); ) {
-		gsize n = strcspn(p, "\n");
-
-		g_string_append_len(s, p + 3, n - 3);
-		g_string_append_c(s, ' ');
-		p += n + 1;
-	}
-	return g_string_free(s, FALSE);
-}
-
-static char *test_body(const char *text)
-{
-	char *about = tag_value(text, "about", 0), *more = prose(text), *guard;
-	GString *s = g_string_new(NULL), *sentence = g_string_new(about ? about : "a test");
-
-	sentence->str[0] = g_ascii_toupper(sentence->str[0]);
-	if (!strchr(".?!", sentence->str[sentence->len - 1]))
-		g_string_append_c(sentence, '.');
-	wrap(s, sentence->str);
-	if (*more) {
+	sentence[0] = g_ascii_toupper(sentence[0]);
+	if (strchr(".?!", sentence[n - 2]))
+		sentence[n - 1] = '\0';
+	wrap(s, sentence);
+	if (*t->prose) {
 		g_string_append_c(s, '\n');
-		wrap(s, more);
+		wrap(s, t->prose);
 	}
-	for (int i = 0; (guard = tag_value(text, "guards", i)); i++) {
-		char *title = guard + strspn(guard, "0123456789abcdef");
-		char *line;
+	for (guint i = 0; i < t->guards->len; i++) {
+		const char *guard = t->guards->pdata[i];
+		const char *title = guard + strspn(guard, "0123456789abcdef");
+		g_autofree char *line = g_strdup_printf("\"%s\"", *title == ' ' ? title + 1 : guard);
 
-		title = *title == ' ' ? title + 1 : guard;
 		if (!i)
 			g_string_append(s, "\nIt guards\n\n");
-		line = g_strdup_printf("\"%s\"", title);
 		wrap(s, line);
-		g_free(line);
-		g_free(guard);
 	}
-	g_string_free(sentence, TRUE);
-	g_free(about);
-	g_free(more);
 	return g_string_free(s, FALSE);
 }
 
@@ -529,64 +491,50 @@ static bool list_kvm(struct export *x, const char *makefile, const char *test, G
 	return ok;
 }
 
-/* CONFIG_ words that the tests of a family need, each once, into its config */
-static void add_config(struct export *x, const char *text, GPtrArray *config)
+/* CONFIG_ words of a list, each once, into a family's config */
+static void add_config(const GPtrArray *words, GPtrArray *config)
 {
-	char *needs = tag_value(text, "needs", 0), *wants = tag_value(text, "wants", 0);
-	char *both = g_strjoin(" ", needs ?: "", wants ?: "", NULL), **words = g_strsplit(both, " ", -1);
-
-	for (char **w = words; *w; w++)
-		if (g_str_has_prefix(*w, "CONFIG_") &&
-		    !g_ptr_array_find_with_equal_func(config, *w, g_str_equal, NULL))
-			g_ptr_array_add(config, g_strdup(*w));
-	g_strfreev(words);
-	g_free(needs);
-	g_free(wants);
-	g_free(both);
-	(void)x;
+	for (guint i = 0; i < words->len; i++)
+		if (g_str_has_prefix(words->pdata[i], "CONFIG_") &&
+		    !g_ptr_array_find_with_equal_func(config, words->pdata[i], g_str_equal, NULL))
+			g_ptr_array_add(config, g_strdup(words->pdata[i]));
 }
 
-/* Tests that only make sense outside of a kernel tree say so */
-static bool stays_here(const struct export *x, const char *from)
+/* One test, in a commit of its own; tests that only make sense outside of a kernel tree stay here */
+static bool add_test(struct export *x, const char *family, const char *file, const char *makefile,
+		     GPtrArray *config, GError **err)
 {
-	char *path = g_build_filename(x->src, from, NULL), *text = NULL, *tag = NULL;
+	g_autofree char *from = g_build_filename(family, file, NULL);
+	g_autofree char *path = g_strdup_printf(SELFTESTS "%s/%s", family, file);
+	g_autofree char *name = g_strndup(file, strlen(file) - 2);
+	g_autofree char *subject = g_strdup_printf("selftests/%s: add %s", family, name);
+	g_autofree char *full = g_build_filename(x->src, from, NULL);
+	g_autofree char *text = NULL, *body = NULL;
+	struct test *t;
+	bool ok = true;
 
-	if (g_file_get_contents(path, &text, NULL, NULL))
-		tag = tag_value(text, "export", 0);
-	g_free(path);
-	g_free(text);
-	if (!tag)
-		return false;
-	g_free(tag);
-	return true;
+	g_file_get_contents(full, &text, NULL, NULL);
+	t = catalog_parse(name, text ? text : "");
+	if (!t->stays) {
+		body = test_body(t);
+		add_config(t->needs, config);
+		add_config(t->wants, config);
+		ok = file_new(x, from, path, err) &&
+		     (makefile ? list_kvm(x, makefile, name, err) : list_mm(x, name, err)) &&
+		     commit(x, subject, body, err);
+	}
+	catalog_test_free(t);
+	return ok;
 }
 
 static bool add_tests(struct export *x, const char *family, const char *makefile,
 		      GPtrArray *config, GError **err)
 {
-	GPtrArray *all = sources(x, family, "_test.c", true);
+	g_autoptr(GPtrArray) all = sources(x, family, "_test.c", true);
 	bool ok = true;
 
-	for (guint i = 0; i < all->len && ok; i++) {
-		const char *file = all->pdata[i];
-		char *from = g_build_filename(family, file, NULL);
-		char *path = g_strdup_printf(SELFTESTS "%s/%s", family, file);
-		char *test = g_strndup(file, strlen(file) - 2), *body, *subject;
-
-		subject = g_strdup_printf("selftests/%s: add %s", family, test);
-		if (!stays_here(x, from) && (ok = file_new(x, from, path, err))) {
-			add_config(x, file_get(x, path), config);
-			body = test_body(file_get(x, path));
-			ok = (makefile ? list_kvm(x, makefile, test, err) : list_mm(x, test, err)) &&
-			     commit(x, subject, body, err);
-			g_free(body);
-		}
-		g_free(subject);
-		g_free(test);
-		g_free(path);
-		g_free(from);
-	}
-	g_ptr_array_unref(all);
+	for (guint i = 0; i < all->len && ok; i++)
+		ok = add_test(x, family, all->pdata[i], makefile, config, err);
 	return ok;
 }
 

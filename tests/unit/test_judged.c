@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/judged.c host/plan/plan.c host/plan/catalog.c host/base/*.c
+// unit-sources: host/run/judged.c host/plan/plan.c host/plan/catalog.c host/plan/head.c host/base/*.c
 /* What is kept of mutants must fall with anything that the answer depends on. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/plan/plan.c host/plan/catalog.c host/base/*.c
+// unit-sources: host/plan/plan.c host/plan/catalog.c host/plan/head.c host/base/*.c
 /* Head comments, globs and machines: what runs where. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static GPtrArray *catalog(void)
 		"/*\n * mmgate-about: order\n * mmgate-machines: default numa-fake2\n"
 		" * mmgate-quick: default\n * mmgate-quick-cases: anon-*\n * mmgate-timeout: 77\n"
 		" * mmgate-guards: abc mm: one\n * mmgate-guards: def mm: two\n */\n"
-		"static const char *x = \"mmgate-about: not this\";\n"));
+		"static const char *x = \"mmgate-about: not this\";\n/* mmgate-timeout: 5 */\n"));
 	g_ptr_array_add(c, catalog_parse("mm/zone", "/*\n * no tags at all\n */\n"));
 	return c;
 }
@@ -68,6 +68,28 @@ static void tags(void **state)
 	t = c->pdata[1];
 	assert_string_equal(t->machines->pdata[0], "default");
 	g_ptr_array_unref(c);
+}
+
+/* Both kinds of comments, the first paragraph, and where the head ends */
+static void head_comment(void **state)
+{
+	struct test *t = catalog_parse("mm/x",
+		"/* SPDX-License-Identifier: GPL-2.0 */\n\n// mmgate-timeout: 5\n/*\n * Before the tags.\n"
+		" * mmgate-about: x\n * mmgate-export: no, it is ours\n *\n * One line,\n *\tand one more.\n *\n"
+		" * Another paragraph; mmgate-about: not this\n */\n#include <a.h>\n// mmgate-timeout: 6\n");
+
+	(void)state;
+	assert_string_equal(t->about, "x");
+	assert_string_equal(t->prose, "One line, and one more.");
+	assert_true(t->stays);
+	assert_int_equal(t->timeout, 5);
+	catalog_test_free(t);
+	t = catalog_parse("mm/x", "/* mmgate-machines: one */ int x;\n/* mmgate-about: late */");
+	assert_string_equal(t->machines->pdata[0], "one");
+	assert_int_equal(t->machines->len, 1);
+	assert_string_equal(t->prose, "");
+	assert_false(t->stays);
+	catalog_test_free(t);
 }
 
 static void check_plan(GPtrArray *globs, GPtrArray *machines, int boots, int tests, const char *one_case)
@@ -189,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tags),
+		cmocka_unit_test(head_comment),
 		cmocka_unit_test(what_runs_where),
 		cmocka_unit_test(nothing_fits),
 		cmocka_unit_test(shuffled),

@@ -89,6 +89,18 @@ part() {
 	[ "$status" = 3 ]
 }
 
+@test "merge: a fix that lists its cases explains those alone, whether a test guards it or not" {
+	printf '[163bc3d68c9f]\ntitle=another\nin=7.2\nsince=6.17\ncases=kvm/a/x\n' >>"$root/configs/fixes.conf"
+	part "$BATS_TEST_TMPDIR/a" 6.18 6.18.15 fail
+	run "$mmgate" merge "$BATS_TEST_TMPDIR/a" --no-history --out "$BATS_TEST_TMPDIR/aa"
+	[ "$status" = 0 ]
+	[[ "$output" == *"fixed in 7.2: 163bc3d68c9f another"* ]]
+	sed -i 's,kvm/a/x,kvm/a/y,' "$root/configs/fixes.conf"
+	run "$mmgate" merge "$BATS_TEST_TMPDIR/a" --no-history --out "$BATS_TEST_TMPDIR/ab"
+	[ "$status" = 1 ]
+	[[ "$output" == *"1 UNEXPLAINED"* ]]
+}
+
 @test "merge: what is no results folder, and none at all" {
 	run "$mmgate" merge "$BATS_TEST_TMPDIR"
 	[ "$status" = 2 ]

@@ -114,12 +114,15 @@ static bool guards(const struct test *t, const struct fix *f)
 	return false;
 }
 
-static bool covers(const struct fix *f, const char *name)
+/* A fix that lists its cases is about those; any other is about the tests that guard it */
+static bool covers(const struct fix *f, const struct test *t, const char *name)
 {
-	for (char **c = f->cases; c && *c; c++)
+	if (!f->cases)
+		return guards(t, f);
+	for (char **c = f->cases; *c; c++)
 		if (mmg_glob(*c, name))
 			return true;
-	return !f->cases;
+	return false;
 }
 
 /* "fixed in 6.12: 1d4832becdc2 title", g_free() it; NULL where no fix that is missing is about it */
@@ -132,7 +135,7 @@ static char *fixed_in(const GPtrArray *fixes, const GPtrArray *catalog, const ch
 		const struct fix *f = fixes->pdata[i];
 		g_autofree char *in = NULL;
 
-		if (!guards(t, f) || !covers(f, name) || !fix_is_missing(f, version))
+		if (!covers(f, t, name) || !fix_is_missing(f, version))
 			continue;
 		in = g_strjoinv(" and ", f->in);
 		return g_strdup_printf("fixed in %s: %s %s", in, f->commit, f->title);

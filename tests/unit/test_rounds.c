@@ -88,7 +88,7 @@ static json_t *rounds(const struct script *s, bool time)
 	g_autoptr(GPtrArray) tests = g_ptr_array_new();
 	struct suite suite = { .tests = tests };
 	g_autofree char *dir = NULL;
-	json_t *run;
+	json_t *run, *repeat;
 
 	for (int i = 0; i < MOST_ROUNDS; i++)
 		g_clear_pointer(&asked[i], g_free);
@@ -98,8 +98,8 @@ static json_t *rounds(const struct script *s, bool time)
 	takes_us = 2000;
 	run = rounds_run(&suite, 3, time ? 3600 : 0.001, &dir, NULL);
 	assert_non_null(run);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(run, "options"), "repeat") ?: json_integer(1)),
-			 calls);
+	repeat = json_object_get(json_object_get(run, "options"), "repeat");
+	assert_int_equal(repeat ? json_integer_value(repeat) : 1, calls);
 	mmg_rmtree(dir);
 	return run;
 }

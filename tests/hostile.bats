@@ -136,10 +136,10 @@ for t in ("run (id, name, started, verb, verdict, accel, seed)", "result (run, n
 	command -v script >/dev/null || skip "needs script(1)"
 	hold "$XDG_CACHE_HOME/mmgate/history.sqlite"
 	(echo $BASHPID >"$T/pid"; exec script -qec "sh -c 'trap \"\" TERM; \"$mmgate\" history; echo \$? >\"$T/status\"'" /dev/null </dev/null) >/dev/null 2>&1 3>&- &
-	for _ in $(seq 50); do [ -s "$T/pid" ] && pgrep -f "^$mmgate history" >/dev/null && break; sleep 0.1; done
+	for _ in $(seq 300); do [ -s "$T/pid" ] && pgrep -f "^$mmgate history" >/dev/null && break; sleep 0.1; done
 	pkill_one=$(pgrep -f "^$mmgate history" | head -n 1)
 	kill -HUP "$pkill_one"
-	for _ in $(seq 50); do [ -s "$T/status" ] && break; sleep 0.1; done
+	for _ in $(seq 300); do [ -s "$T/status" ] && break; sleep 0.1; done
 	[ "$(cat "$T/status")" = 130 ]
 }
 

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static GPtrArray *list_new(void)
-{
-	return g_ptr_array_new_with_free_func(g_free);
-}
-
 static gint by_test_name(gconstpointer a, gconstpointer b)
 {
 	return strcmp((*(const struct test *const *)a)->name, (*(const struct test *const *)b)->name);
@@ -81,7 +76,7 @@ static char *get(GKeyFile *kf, const char *key, const char *otherwise)
 static GPtrArray *get_list(GKeyFile *kf, const char *key)
 {
 	char **v = g_key_file_get_string_list(kf, "machine", key, NULL, NULL);
-	GPtrArray *list = list_new();
+	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
 	int i;
 
 	for (i = 0; v && v[i]; i++)

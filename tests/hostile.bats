@@ -134,12 +134,17 @@ for t in ("run (id, name, started, verb, verdict, accel, seed)", "result (run, n
 
 @test "a closed terminal is an interrupt" {
 	command -v script >/dev/null || skip "needs script(1)"
+	# nohup may be what started us, and what it ignores is inherited
 	hold "$XDG_CACHE_HOME/mmgate/history.sqlite"
-	(echo $BASHPID >"$T/pid"; exec script -qec "sh -c 'trap \"\" TERM; \"$mmgate\" history; echo \$? >\"$T/status\"'" /dev/null </dev/null) >/dev/null 2>&1 3>&- &
-	for _ in $(seq 300); do [ -s "$T/pid" ] && pgrep -f "^$mmgate history" >/dev/null && break; sleep 0.1; done
-	pkill_one=$(pgrep -f "^$mmgate history" | head -n 1)
-	kill -HUP "$pkill_one"
-	for _ in $(seq 300); do [ -s "$T/status" ] && break; sleep 0.1; done
+	script -qec "sh -c 'trap \"\" TERM; env --default-signal=HUP \"$mmgate\" history; echo \$? >\"$T/status\"'" /dev/null </dev/null >/dev/null 2>&1 3>&- &
+	# it has to be there, and to have its handler of SIGHUP (bit 0)
+	for _ in $(seq 50); do
+		one=$(pgrep -f "^$mmgate history" | head -n 1)
+		[ -n "$one" ] && (( 0x$(sed -n 's/^SigCgt:\t//p' "/proc/$one/status") & 1 )) && break
+		sleep 0.1
+	done
+	kill -HUP "$one"
+	for _ in $(seq 50); do [ -s "$T/status" ] && break; sleep 0.1; done
 	[ "$(cat "$T/status")" = 130 ]
 }
 

@@ -94,7 +94,7 @@ usage_error() {
 	mkdir -p "$MMGATE_ROOT"
 	cp -r "$root/configs" "$root/selftests" "$MMGATE_ROOT/"
 	for v in memory=banana memory=-1G memory=99999999999G cpus=many cpus=0 cpus=1000 swap=much swap=zram: \
-		swap=disk:1T disk=none 'dimms=1G;x' setup=foo; do
+		swap=disk:1T disk=none 'dimms=1G;x' setup=foo boot=grub; do
 		printf '[machine]\n%s\n' "$v" >"$MMGATE_ROOT/configs/machines/bad.conf"
 		usage_error "bad.conf: ${v%%=*}=" --machine bad
 	done

@@ -82,6 +82,8 @@ void kernel_free(struct kernel *k)
 	g_free(k->ksrc_name);
 	g_ptr_array_unref(k->packages);
 	g_free(k->sha256);
+	g_free(k->vmlinux);
+	g_free(k->vmlinux_sha256);
 	g_free(k->role);
 	g_free(k->suite);
 	if (k->keep)
@@ -285,6 +287,49 @@ static bool fill_config(const char *dir, void *data, GError **err)
 	return ok;
 }
 
+/* Put the ELF file in a bzImage into the cache; empty where PVH cannot enter it, so that this is asked once */
+static bool fill_vmlinux(const char *dir, void *data, GError **err)
+{
+	g_autofree char *to = g_build_filename(dir, "vmlinux", NULL);
+	GByteArray *elf = image_kernel(data, NULL);
+	struct image *img;
+	bool ok;
+
+	ok = mmg_write_atomic(to, elf ? (char *)elf->data : "", elf ? elf->len : 0, err);
+	if (elf)
+		g_byte_array_unref(elf);
+	img = ok ? image_open(to, NULL) : NULL;
+	if (ok && (!img || !img->pvh || strcmp(img->arch, "x86_64")))
+		ok = mmg_write_atomic(to, "", 0, err);
+	image_free(img);
+	return ok;
+}
+
+/* Take the vmlinux in the cache's entry @dir, where it is one that can be entered */
+static void take_vmlinux(struct kernel *k, const char *dir)
+{
+	g_autofree char *path = dir ? file_in(dir, "vmlinux") : NULL;
+	struct stat st;
+
+	if (!path || stat(path, &st) || !st.st_size)
+		return;
+	k->vmlinux_sha256 = cache_sha256(path, NULL);
+	if (k->vmlinux_sha256)
+		k->vmlinux = g_steal_pointer(&path);
+}
+
+void kernel_unpack(struct kernel *k)
+{
+	g_autofree char *key = NULL, *dir = NULL;
+
+	if (!k->bzimage || k->vmlinux)
+		return;
+	k->bzimage = false;
+	key = g_strconcat("vmlinux-", k->sha256, NULL);
+	dir = cache_make("images", key, fill_vmlinux, k->image, NULL);
+	take_vmlinux(k, dir);
+}
+
 /* The configuration built into the image, kept in the cache; NULL where it has none */
 static char *built_in_config(const struct kernel *k)
 {
@@ -347,6 +392,7 @@ static bool take_image(const struct kernel_options *how, struct kernel *k, const
 	}
 	k->sha256 = cache_sha256(k->image, err);
 	ok = k->sha256;
+	k->bzimage = ok && !strcmp(img->kind, "bzImage") && !strcmp(k->arch, "x86_64");
 out:
 	image_free(img);
 	return ok;
@@ -1385,6 +1431,11 @@ struct kernel *kernel_resolve(const struct kernel_options *how, const char *spec
 	}
 	if (!k->config && k->image)
 		k->config = built_in_config(k);
+	if (k->bzimage) {
+		g_autofree char *key = g_strconcat("vmlinux-", k->sha256, NULL), *dir = cache_have("images", key);
+
+		take_vmlinux(k, dir);
+	}
 	k->label = unique_label(k);
 	status_debug("%s is %s (%s), image %s, modules %s", spec, k->release, k->arch,
 		     k->image ? k->image : "-", k->modules ? k->modules : "none");

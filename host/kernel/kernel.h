@@ -36,6 +36,10 @@ struct kernel_options {
  * @ksrc_name:	how @ksrc is named in results ("linux-source-6.12=6.12.117-1~deb12u1" or a path)
  * @packages:	"name=version" of what it came from
  * @sha256:	of @image
+ * @bzimage:	@image is a bzImage for x86_64, and nobody has looked yet at the vmlinux in it
+ * @vmlinux:	the ELF file in a bzImage @image, where it has a PVH entry: nothing to unpack at
+ *		boot, half a second to a second sooner; else NULL
+ * @vmlinux_sha256: of @vmlinux
  * @host:	the running kernel, no VM
  */
 struct kernel {
@@ -43,15 +47,17 @@ struct kernel {
 	char *image, *modules, *config;
 	char *ksrc, *ksrc_name;
 	GPtrArray *packages;
-	char *sha256;
+	char *sha256, *vmlinux, *vmlinux_sha256;
 	char *role;			/* NULL, "base", "patched", "mutant" */
 	char *suite;			/* Debian suite that debian:latest, stable or rc led to, or NULL */
 	GPtrArray *keep;		/* "NAME PATH": files of the guest taken as artifacts at its end, or NULL */
-	bool host;
+	bool host, bzimage;
 };
 
 /* Resolve --kernel @spec; NULL with *@err */
 struct kernel *kernel_resolve(const struct kernel_options *how, const char *spec, GError **err);
+/* Put the vmlinux of @k's bzImage into the cache and set @vmlinux; without effect where it cannot be entered */
+void kernel_unpack(struct kernel *k);
 /* 'y', 'm', or 'n' for CONFIG_@name; 0 where the config is unknown */
 char kernel_config(const struct kernel *k, const char *name);
 void kernel_free(struct kernel *k);

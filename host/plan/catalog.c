@@ -91,7 +91,7 @@ static bool check_keys(GKeyFile *kf, const char *path, GHashTable *module_option
 {
 	static const char *const known[] = {
 		"about", "arch", "memory", "memory-args", "cpus", "board", "type", "cpu", "append", "qemu",
-		"swap", "disk", "setup", "dimms", "tests", "programs", NULL
+		"swap", "disk", "setup", "dimms", "tests", "programs", "boot", NULL
 	};
 	char **keys = g_key_file_get_keys(kf, "machine", NULL, NULL);
 	g_auto(GStrv) groups = g_key_file_get_groups(kf, NULL);
@@ -144,6 +144,7 @@ static bool check_values(const struct machine *m, GKeyFile *kf, const char *path
 {
 	static const char size[] = "a size such as 256M or 1G";
 	const char *colon = strchr(m->swap, ':');
+	g_autofree char *boot = get(kf, "boot", "vmlinux");
 	GError *e = NULL;
 	guint i;
 
@@ -161,6 +162,8 @@ static bool check_values(const struct machine *m, GKeyFile *kf, const char *path
 		if (!arch_find(m->archs->pdata[i]) ||
 		    strcmp(arch_find(m->archs->pdata[i])->name, m->archs->pdata[i]))
 			return bad_value(path, "arch", m->archs->pdata[i], "names that --arch takes", err);
+	if (strcmp(boot, "image") && strcmp(boot, "vmlinux"))
+		return bad_value(path, "boot", boot, "vmlinux or image", err);
 	if (!is_size(m->memory))
 		return bad_value(path, "memory", m->memory, size, err);
 	if (m->disk && !is_size(m->disk))
@@ -192,6 +195,7 @@ struct machine *machine_load(const char *name, GError **err)
 {
 	char *dir = conf_dir(), *file = g_strconcat(name, ".conf", NULL);
 	char *path = strchr(name, '/') ? g_strdup(name) : g_build_filename(dir, file, NULL);
+	g_autofree char *boot = NULL;
 	g_autoptr(GKeyFile) kf = NULL;
 	struct machine *m = NULL;
 
@@ -218,6 +222,8 @@ struct machine *machine_load(const char *name, GError **err)
 	m->type = get(kf, "type", NULL);
 	m->cpu = get(kf, "cpu", NULL);
 	m->append = get(kf, "append", NULL);
+	boot = get(kf, "boot", "vmlinux");
+	m->whole_image = !strcmp(boot, "image");
 	m->swap = get(kf, "swap", "zram:512M");
 	m->disk = get(kf, "disk", NULL);
 	m->cpus = g_key_file_get_integer(kf, "machine", "cpus", NULL);

@@ -51,6 +51,7 @@ void catalog_test_free(gpointer test);
 struct machine {
 	char *spec, *name, *about, *memory, *memory_args, *board, *type, *cpu, *append, *swap, *disk;
 	int cpus;
+	bool whole_image;	/* boot=image: by the image's own start, also where its vmlinux could be entered */
 	GPtrArray *archs, *qemu, *setup, *dimms, *tests, *programs;
 	GHashTable *module_options;
 };

@@ -133,12 +133,13 @@ static bool put_file(const char *from, const char *to, GError **err)
 /* Images are large and shared: each lies once in @images, the jobs hold links to it */
 static bool put_image(const struct job_parts *p, GError **err)
 {
-	g_autofree char *once = g_build_filename(p->images, p->kernel->sha256, NULL);
+	const char *sha256, *image = vm_image(p->kernel, p->plan->machine, &sha256);
+	g_autofree char *once = g_build_filename(p->images, sha256, NULL);
 	g_autofree char *here = g_build_filename(p->dir, "image", NULL);
 
 	if (!mmg_mkdirs(p->images, err))
 		return false;
-	if (access(once, F_OK) && !put_file(p->kernel->image, once, err))
+	if (access(once, F_OK) && !put_file(image, once, err))
 		return false;
 	unlink(here);
 	return !link(once, here) || put_file(once, here, err);
@@ -200,6 +201,10 @@ json_t *job_make(const struct job_parts *p, GError **err)
 		json_object_set_new(job, "refused", json_string(result_name(p->refused)));
 		json_object_set_new(job, "refused_why", json_string(p->refused_why));
 	} else {
+		const char *sha256;
+
+		vm_image(p->kernel, p->plan->machine, &sha256);
+		json_object_set_new(job, "boots_sha256", json_string(sha256));
 		json_object_set_new(job, "append", json_string(p->append));
 		json_object_set_new(job, "initramfs_sha256", json_string(p->initramfs_sha256));
 	}
@@ -335,6 +340,8 @@ static const char *bad_job(const json_t *j)
 		return result_find(obj_str(j, "refused")) != RESULT_NONE ? NULL : "refused";
 	if (strlen(obj_str(j, "append")) > 4000 || !*obj_str(j, "append"))
 		return "append";
+	if (!hex_sum(obj_str(j, "boots_sha256")))
+		return "boots_sha256";
 	return hex_sum(obj_str(j, "initramfs_sha256")) ? NULL : "initramfs_sha256";
 }
 
@@ -451,7 +458,7 @@ static bool open_files(struct job *job, GError **err)
 	make_plan(job, m);
 	if (job->refused)
 		return true;
-	job->kernel->image = checked_file(job->dir, "image", job->kernel->sha256, err);
+	job->kernel->image = checked_file(job->dir, "image", obj_str(job->json, "boots_sha256"), err);
 	job->initramfs = job->kernel->image ? checked_file(job->dir, "initramfs.cpio", job->initramfs_sha256, err) : NULL;
 	if (!job->initramfs)
 		return false;

@@ -486,11 +486,12 @@ static void make_vm(struct boot *b, const char *dir)
 {
 	struct suite_run *r = b->run;
 	const struct job *job = r->s->job;
-	const struct kernel *k = r->s->kernels->pdata[b->kernel];
+	struct kernel *k = r->s->kernels->pdata[b->kernel];
 	const struct accel *a = r->accels->pdata[b->kernel];
 	bool tcg = !strcmp(a->name, "tcg");
 	struct vm *vm = g_new0(struct vm, 1);
 
+	kernel_unpack(k);
 	b->vm = vm;
 	b->dir = g_strdup(dir);
 	vm->kernel = k;

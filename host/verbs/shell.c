@@ -242,6 +242,7 @@ int verb_shell(struct cli *cli, GError **err)
 		built = selftests_build(k, err);
 	if (!built)
 		goto out;
+	kernel_unpack(k);
 	dir = scratch_dir("shell", err);
 	if (dir)
 		status = boot_shell(cli, k, bp, built, dir, err);

@@ -110,6 +110,27 @@ static char *escape(const char *path)
 	return joined;
 }
 
+/* A machine file that names a firmware wants it to load the kernel, and EFI's loads no ELF file */
+static bool own_firmware(const struct machine *m)
+{
+	for (guint i = 0; i < m->qemu->len; i++) {
+		const char *word = m->qemu->pdata[i];
+
+		if (!strcmp(word, "-bios") || !strcmp(word, "-pflash") || strstr(word, "if=pflash"))
+			return true;
+	}
+	return m->board && strstr(m->board, "pflash");
+}
+
+const char *vm_image(const struct kernel *k, const struct machine *m, const char **sha256)
+{
+	bool entered = k->vmlinux && !m->whole_image && !own_firmware(m);
+
+	if (sha256)
+		*sha256 = entered ? k->vmlinux_sha256 : k->sha256;
+	return entered ? k->vmlinux : k->image;
+}
+
 static void add_board(struct vm *vm)
 {
 	const struct arch *a = arch_find(vm->kernel->arch);
@@ -236,7 +257,7 @@ void vm_dry_command(struct vm *vm)
 	for (i = 0; i < (int)vm->machine->qemu->len; i++)
 		add(vm, "%s", (char *)vm->machine->qemu->pdata[i]);
 	add(vm, "-kernel");
-	add(vm, "%s", vm->kernel->image);
+	add(vm, "%s", vm_image(vm->kernel, vm->machine, NULL));
 	add(vm, "-initrd");
 	add(vm, "%s", vm->initramfs);
 	add(vm, "-append");

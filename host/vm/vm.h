@@ -111,6 +111,11 @@ struct vm {
 	struct vm_private *p;
 };
 
+/*
+ * The file that @m boots of @k: the vmlinux in a bzImage where that can be entered (PVH) and @m brings no
+ * firmware of its own, else the image.  @sha256, where given, gets its hash (owned by @k).
+ */
+const char *vm_image(const struct kernel *k, const struct machine *m, const char **sha256);
 /* Fill argv for @vm; false with *@err (a machine that this QEMU cannot be) */
 bool vm_command(struct vm *vm, GError **err);
 /* The same without making its disks, to be shown */

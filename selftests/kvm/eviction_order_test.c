@@ -3,7 +3,7 @@
  * mmgate-about: is memory evicted in the order in which it was last touched?
  * mmgate-guards: 1d4832becdc2 mm: multi-gen LRU: use {ptep,pmdp}_clear_young_notify()
  * mmgate-guards: bd74fdaea146 mm: multi-gen LRU: support page table walks
- * mmgate-machines: default numa-fake2 npt-off tdp-mmu-off numa-balancing thp-always disk-swap
+ * mmgate-machines: default numa-fake2 npt-off tdp-mmu-off la57 numa-balancing thp-always disk-swap
  * mmgate-machines: arm64-sw-af arm64-max arm64-nvhe arm64-fake2 riscv64-sv39 riscv64-sv48
  * mmgate-machines: ppc64el-powernv9 ppc64el-memoryless
  * mmgate-quick: default numa-fake2 arm64-sw-af

@@ -3,7 +3,7 @@
  * mmgate-about: does the aging walk ask KVM about every page, and clear what it finds?
  * mmgate-guards: 1d4832becdc2 mm: multi-gen LRU: use {ptep,pmdp}_clear_young_notify()
  * mmgate-guards: f922bd9bf33b KVM: Move MMU notifier's mmu_lock acquisition into common helper
- * mmgate-machines: default npt-off tdp-mmu-off
+ * mmgate-machines: default npt-off tdp-mmu-off la57
  * mmgate-needs: CONFIG_KVM CONFIG_LRU_GEN CONFIG_MEMCG debugfs tracefs root
  * mmgate-modules: kvm
  * mmgate-timeout: 120

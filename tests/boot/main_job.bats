@@ -71,3 +71,11 @@ none() {
 	[ "$status" = 3 ]
 	[[ "${lines[-1]}" == *required* ]]
 }
+
+@test "what is booted of a stock image is the vmlinux in it, unless the machine wants the image" {
+	jq -e '[.boots[].qemu[] | select(endswith("/vmlinux"))] | length == 6' "$run_json"
+	jq -e 'all(.kernels[]; .image | contains("/vmlinuz-"))' "$run_json"
+	run "$mmgate" run -n --kernel debian:6.12 --machine default --machine la57 --test kvm/young_clear
+	[ "$(grep -c -- '-kernel [^ ]*/vmlinux ' <<<"$output")" = 1 ]
+	[ "$(grep -c -- '-kernel [^ ]*/vmlinuz-' <<<"$output")" = 1 ]
+}

@@ -192,17 +192,13 @@ static void test_labels_are_unique(void **state)
 	g_free(b);
 }
 
-static void test_arm64(void **state)
+/* @plain by gzip */
+static GByteArray *gzipped(const GByteArray *plain)
 {
-	GByteArray *plain = fixture_arm64("6.12.117+deb12-arm64");
 	struct fixture_sink sink = { g_byte_array_new() };
 	struct archive *a = archive_write_new();
 	struct archive_entry *e = archive_entry_new();
-	char *path, *image;
-	struct kernel *k;
-	gsize len;
 
-	(void)state;
 	archive_write_add_filter_gzip(a);
 	archive_write_set_format_raw(a);
 	archive_write_open(a, &sink, NULL, fixture_write, NULL);
@@ -211,6 +207,17 @@ static void test_arm64(void **state)
 	archive_write_data(a, plain->data, plain->len);
 	archive_entry_free(e);
 	archive_write_free(a);
+	return sink.bytes;
+}
+
+static void test_arm64(void **state)
+{
+	GByteArray *plain = fixture_arm64("6.12.117+deb12-arm64"), *small = gzipped(plain);
+	char *path, *image;
+	struct kernel *k;
+	gsize len;
+
+	(void)state;
 	path = put("Image", plain);
 	how.arch = "arm64";
 	k = resolve(path);
@@ -219,9 +226,9 @@ static void test_arm64(void **state)
 	kernel_free(k);
 	g_free(path);
 	/* Compressed: the bootable form is put into the cache */
-	while (sink.bytes->len < 4096)
-		g_byte_array_append(sink.bytes, (const guint8 *)"", 1);
-	path = put("Image.gz", sink.bytes);
+	while (small->len < 4096)
+		g_byte_array_append(small, (const guint8 *)"", 1);
+	path = put("Image.gz", small);
 	k = resolve(path);
 	assert_string_equal(k->release, "6.12.117+deb12-arm64");
 	assert_string_not_equal(k->image, path);
@@ -277,6 +284,57 @@ static void test_vmlinux(void **state)
 	path = put("program", elf("hello", true, EM_X86_64));
 	refused(path, MMG_EXIT_USAGE, "not a kernel");
 	g_free(path);
+}
+
+/* A bzImage with @vmlinux, by gzip, as its payload */
+static char *bzimage_of(const char *name, GByteArray *vmlinux)
+{
+	GByteArray *b = fixture_bzimage(V612, 1), *payload = gzipped(vmlinux);
+	/* what follows the setup, of 5 sectors, and the fixture's own 8 KiB */
+	guint32 at = GUINT32_TO_LE(8192 - 5 * 512), len = GUINT32_TO_LE(payload->len);
+
+	memcpy(b->data + 0x248, &at, sizeof(at));
+	memcpy(b->data + 0x24c, &len, sizeof(len));
+	g_byte_array_append(b, payload->data, payload->len);
+	g_byte_array_unref(payload);
+	g_byte_array_unref(vmlinux);
+	return put(name, b);
+}
+
+static void test_vmlinux_in_a_bzimage(void **state)
+{
+	static const char banner[] = "Linux version 6.12.117+deb12-amd64 (a@b) #1\n";
+	char *path = bzimage_of("whole", elf(banner, true, EM_X86_64)), *first;
+	struct kernel *k = resolve(path);
+
+	(void)state;
+	/* Naming a kernel unpacks nothing: -n leaves no trace */
+	assert_null(k->vmlinux);
+	kernel_unpack(k);
+	assert_non_null(k->vmlinux);
+	assert_string_equal(k->image, path);
+	assert_int_equal(strlen(k->vmlinux_sha256), 64);
+	assert_string_not_equal(k->vmlinux_sha256, k->sha256);
+	first = g_strdup(k->vmlinux);
+	kernel_free(k);
+	k = resolve(path);
+	assert_string_equal(k->vmlinux, first);
+	kernel_free(k);
+	g_free(first);
+	g_free(path);
+	/* No entry, another architecture's, or nothing to unpack: the image boots itself */
+	for (int i = 0; i < 3; i++) {
+		path = i == 2 ? put("part2", fixture_bzimage(V612, 1)) :
+				bzimage_of(i ? "part1" : "part0", elf(banner, i, i ? EM_AARCH64 : EM_X86_64));
+		k = resolve(path);
+		kernel_unpack(k);
+		assert_null(k->vmlinux);
+		kernel_free(k);
+		k = resolve(path);
+		assert_null(k->vmlinux);
+		kernel_free(k);
+		g_free(path);
+	}
 }
 
 static void test_bad_files(void **state)
@@ -688,6 +746,7 @@ int main(void)
 		cmocka_unit_test_setup(test_labels_are_unique, reset),
 		cmocka_unit_test_setup(test_arm64, reset),
 		cmocka_unit_test_setup(test_vmlinux, reset),
+		cmocka_unit_test_setup(test_vmlinux_in_a_bzimage, reset),
 		cmocka_unit_test_setup(test_bad_files, reset),
 		cmocka_unit_test_setup(test_fuzz, reset),
 		cmocka_unit_test_setup(test_versions, reset),

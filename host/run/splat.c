@@ -51,6 +51,8 @@ struct splat {
 	bool traced;		/* one was seen whole */
 	bool single;
 	bool message;		/* only a WARN()'s words so far */
+	bool gap;		/* the line before was no part of the trace that goes on */
+	bool stamped;		/* its first line had the kernel's time */
 };
 
 /* Compiled once, for all consoles */
@@ -69,6 +71,7 @@ struct scan {
 	char *victim;		/* of the OOM kill that this test announced, in the kernel's words */
 	char *note;		/* line after "cut here", which is a WARN()'s message */
 	char *cut_caller;
+	bool cut_stamped;
 	guint cut;		/* lines since "cut here", 0 for none */
 	struct splat *open[OPEN_MAX];
 	guint since;		/* lines since the last splat was closed */
@@ -479,8 +482,20 @@ static bool at_register(const struct splat *sp)
 	return !sp->frames->len && !sp->traced;
 }
 
-/* A line within an open splat: true where it is still part of it */
-static bool splat_more(struct scan *s, struct splat *sp, const char *line)
+/*
+ * One line that another CPU, a driver or a program put between two frames does
+ * not end a trace; what heads another part of a report does.
+ */
+static bool between_frames(const struct splat *sp, const char *line, bool foreign)
+{
+	if (foreign)
+		return true;
+	return *line && !sp->gap && !g_str_has_suffix(line, ":") &&
+	       !g_str_has_prefix(line, "Code: ") && !g_str_has_prefix(line, "Modules linked in:");
+}
+
+/* A line within an open splat: true where it is still part of it.  A foreign one was not printed by its printer. */
+static bool splat_more(struct scan *s, struct splat *sp, const char *line, bool foreign)
 {
 	char *fn;
 
@@ -509,11 +524,16 @@ static bool splat_more(struct scan *s, struct splat *sp, const char *line)
 		else
 			g_free(fn);
 		sp->quiet = 0;
+		sp->gap = false;
 		return true;
 	}
 	if (strstr(line, "TASK>") || strstr(line, "IRQ>") || strstr(line, "NMI>") || strstr(line, " ? ") || g_str_has_prefix(line, "? ") ||
 	    strstr(line, "[inline]") || (sp->trace && is_registers(line)))
 		return true;
+	if (sp->trace && between_frames(sp, line, foreign)) {
+		sp->gap |= !foreign;
+		return true;
+	}
 	if (sp->trace) {
 		sp->trace = false;
 		sp->traced = sp->frames->len > 0;
@@ -628,7 +648,7 @@ static bool joins(const struct splat *sp, const struct splat_kind *k)
 	if (is_fault(k->kind) || !strcmp(k->kind, "KASAN"))
 		return is_fault(sp->kind) && !sp->traced && !sp->frames->len;
 	if (!strcmp(k->kind, "memory leak"))
-		return !strcmp(sp->kind, k->kind) && !sp->trace && !sp->traced;
+		return (!strcmp(sp->kind, k->kind) || !strcmp(sp->kind, "kmemleak")) && !sp->trace && !sp->traced;
 	return !strcmp(sp->kind, k->kind);
 }
 
@@ -676,6 +696,7 @@ static bool known_line(struct scan *s, const char *line, const char *caller, boo
 	}
 	note = g_strdup(s->note);
 	sp = splat_open(s, k->kind, line, caller);
+	sp->stamped = stamped;
 	sp->single = k->flags & SPLAT_SINGLE;
 	sp->message = k->flags & SPLAT_MESSAGE;
 	if (sp->message)
@@ -751,8 +772,17 @@ static void blank_line(struct scan *s, const char *text, const char *caller)
 		return;
 	}
 	memset(&s->hit, 0, sizeof(s->hit));
-	if (!splat_more(s, s->open[slot], text))
+	if (!splat_more(s, s->open[slot], text, false))
 		splat_close(s, slot);
+}
+
+/*
+ * A line that is none of a splat's, though it stands within it: a program's among stamped ones, systemd's or
+ * audit's, or the kernel's own word that it dropped some.
+ */
+static bool is_foreign(bool splat_stamped, const char *line, bool innocent, bool stamped)
+{
+	return innocent || (splat_stamped && !stamped) || strstr(line, "printk messages dropped");
 }
 
 static void scan_line(struct scan *s, const char *text, const char *caller, bool stamped)
@@ -777,12 +807,13 @@ static void scan_line(struct scan *s, const char *text, const char *caller, bool
 		s->cut = 1;
 		g_free(s->cut_caller);
 		s->cut_caller = g_strdup(caller);
+		s->cut_stamped = stamped;
 		return;
 	}
 	s->dumping -= s->dumping > 0;
 	s->expected -= s->expected > 0;
 	suspect = any_of(&s->hit, &s->re->for_kinds);
-	none = suspect ? innocent_of(s, line) : NULL;
+	none = suspect || s->cut || slot_of(s, caller) >= 0 ? innocent_of(s, line) : NULL;
 	if (none && none->trace) {
 		s->asked |= g_str_has_prefix(line, "sysrq: ");
 		s->expected = DUMP_LINES;
@@ -795,7 +826,7 @@ static void scan_line(struct scan *s, const char *text, const char *caller, bool
 		s->dumping = DUMP_LINES;
 	slot = slot_of(s, caller);
 	if (slot >= 0) {
-		if (!splat_more(s, s->open[slot], text))
+		if (!splat_more(s, s->open[slot], text, is_foreign(s->open[slot]->stamped, line, none, stamped)))
 			splat_close(s, slot);
 		return;
 	}
@@ -803,7 +834,9 @@ static void scan_line(struct scan *s, const char *text, const char *caller, bool
 	net(s, line, caller);
 	if (!s->cut || (*caller && s->cut_caller && *s->cut_caller && strcmp(caller, s->cut_caller)))
 		return;
-	if (s->cut++ == 1 && *line)
+	if (s->cut++ == 1 && is_foreign(s->cut_stamped, line, none, stamped))
+		s->cut = 1;
+	else if (s->cut == 2)
 		s->note = g_strdup(line);
 	else if (s->cut > CUT_LINES)
 		cut_unknown(s);
@@ -825,12 +858,19 @@ static void scan_text(struct scan *s, char *line)
 	char *from = line, *at = *line ? strchr(line + 1, '[') : NULL;
 
 	for (; at; at = strchr(at + 1, '[')) {
+		struct stamped st;
+		bool prefix;
+
 		if (!stamp_len(at))
 			continue;
 		*at = '\0';
-		scan_stamped(s, from);
+		/* a logger's stamp before the kernel's is no line of its own */
+		stamp_cut(from, &st);
+		prefix = from == line && !st.line[strspn(st.line, " \t")];
+		if (!prefix)
+			scan_stamped(s, from);
 		*at = '[';
-		from = at;
+		from = prefix ? from : at;
 	}
 	scan_stamped(s, from);
 }

@@ -26,6 +26,8 @@ const struct splat_kind splat_kinds[] = {
 	  "BUG: KCSAN: data-race in folio_add_lru / lru_gen_add_folio", A },
 	{ "KMSAN: ", "\\bBUG: KMSAN: ", "KMSAN",
 	  "BUG: KMSAN: uninit-value in shrink_one+0x7a/0x410", A },
+	{ "Reported by Kernel", "^Reported by Kernel Concurrency Sanitizer on:", "KCSAN",
+	  "Reported by Kernel Concurrency Sanitizer on:", F },
 	{ "KASAN: ", "^KASAN: (?:\\w+ )?[\\w-]+ (?:in|on) ", "KASAN",
 	  "KASAN: null-ptr-deref in range [0x0000000000000008-0x000000000000000f]", F },
 	{ "kasan: GPF", "^kasan: GPF could be caused by ", "KASAN",
@@ -51,7 +53,10 @@ const struct splat_kind splat_kinds[] = {
 	  "watchdog: CPU 2 self-detected hard LOCKUP @ shrink_lruvec+0x40/0x90", A },
 	{ "hard lockup", "\\bKernel panic - not syncing: .*[Hh]ard", "panic",
 	  "Kernel panic - not syncing: Watchdog detected a hard lockup", A | E },
-	{ "Hard LOCKUP", "\\bCPU \\d+ Hard LOCKUP\\b", "hard lockup", "watchdog: CPU 7 Hard LOCKUP", A | F },
+	{ "Hard LOCKUP", "\\bCPU[: ]\\d+ (?:detected )?Hard LOCKUP\\b", "hard lockup", "watchdog: CPU 7 Hard LOCKUP", A | F },
+	/* kernel/smp.c: csd_lock_wait_toolong() */
+	{ "CSD lock", "\\bcsd: (?:Detected|Continued) non-responsive CSD lock ", "stall",
+	  "smp: csd: Detected non-responsive CSD lock (#1) on CPU#2, waiting 5000000032 ns for CPU#03 do_sync_core+0x0/0x30(0x0).", A | F },
 	{ "NMI Watchdog", "\\bNMI Watchdog detected LOCKUP\\b", "hard lockup",
 	  "BUG: NMI Watchdog detected LOCKUP on CPU0, ip 004f1a20, registers:", A },
 	{ "workqueue lockup", "\\bBUG: workqueue lockup\\b", "stall",
@@ -163,6 +168,13 @@ const struct splat_kind splat_kinds[] = {
 	{ "bad p", "^\\S+\\.[ch]:\\d+: bad (?:p[gum4]d|pte)\\b", "page table",
 	  "mm/pgtable-generic.c:33: bad pmd ffff888012345678(00000000deadbeef)", S },
 	{ "PAGETABLE BUG", "^PAGETABLE BUG #", "page table", "PAGETABLE BUG #00! ffff888012345678 <-> ffff888012345679", S },
+	/* arch/arm64/mm/ptdump.c and mm/ptdump.c; x86's is a WARN() */
+	{ "W+X mappings", "\\bChecked W\\+X mappings: FAILED", "page table",
+	  "Checked W+X mappings: FAILED, 3 W+X pages found, 0 non-UXN pages found", A | S },
+	/* mm/vma.c: validate_mm() */
+	{ "issue in ", "^(?:mmap: )?issue in \\S+$", "VMA", "mmap: issue in a.out", 0 },
+	/* include/linux/maple_tree.h: MT_WARN_ON() */
+	{ "WARN at ", "^WARN at \\w+:\\d+ \\(\\d+\\)", "WARNING", "WARN at mas_find:5012 (1)", 0 },
 	{ "swap", "^(?:_?swap_\\w+|get_swap_device): (?:Bad swap|Unused swap)", "swap",
 	  "get_swap_device: Bad swap file entry 3ffffffffffff", S },
 	{ "pagealloc: ", "^pagealloc: (?:memory corruption|single bit error)", "page poison",
@@ -172,8 +184,10 @@ const struct splat_kind splat_kinds[] = {
 	{ "BUG: memory leak", "\\bBUG: memory leak\\b", "memory leak", "BUG: memory leak", A },
 	{ "unreferenced object", "^(?:kmemleak: )?unreferenced object 0x", "memory leak",
 	  "kmemleak: unreferenced object 0xffff888005a31200 (size 64):", F },
-	{ "kmemleak: ", "^kmemleak: (?:Cannot insert|Found object by alias|Freeing unknown|Trying to color|"
-	  "\\[?Partially freeing|Unknown object)", "kmemleak",
+	{ "comm \"", "^comm \".*\", pid \\d+, jiffies \\d+", "memory leak", "comm \"a.out\", pid 87, jiffies 4294940000 (age 12.340s)", F },
+	{ "kmemleak: ", "^kmemleak: (?:Cannot insert|Found object by alias|Freeing unknown|Trying to color|\\[?Partially freeing|"
+	  "Scan area larger|(?:Adding scan area to|Setting excess_ref on|Not scanning|Updating stack trace for) unknown|"
+	  "Not resetting the checksum)", "kmemleak",
 	  "kmemleak: Cannot insert 0xffff888005a31200 into the object search tree (overlaps existing)", 0 },
 
 	/* mm/page_alloc.c: warn_alloc; mm/oom_kill.c */
@@ -183,6 +197,9 @@ const struct splat_kind splat_kinds[] = {
 	  "eviction: page allocation stalls for 10013ms, order:0, mode:0x6200ca", A },
 	{ "vmalloc error", "\\bvmalloc error: size \\d", "allocation failure",
 	  "insmod: vmalloc error: size 4096, failed to allocate pages, mode:0xcc2", A },
+	/* mm/percpu.c: pcpu_alloc() */
+	{ "percpu: alloc", "^percpu: allocation failed, size=", "allocation failure",
+	  "percpu: allocation failed, size=64 align=8 atomic=0, alloc from reserved chunk failed", 0 },
 	{ "ut of memory: Kill", "^(?:Out of memory|Memory cgroup out of memory): Kill", "OOM kill",
 	  "Memory cgroup out of memory: Killed process 12 (hog) total-vm:1kB", S },
 	{ "ut of memory", "^Out of memory \\(oom_kill_allocating_task\\): Kill", "OOM kill",
@@ -208,6 +225,16 @@ const struct splat_kind splat_kinds[] = {
 	{ "double fault", "\\bPANIC: double fault\\b", "Oops", "traps: PANIC: double fault, error_code: 0x0", A },
 	{ "early exception", "\\bPANIC: early exception ", "Oops",
 	  "PANIC: early exception 0x0e IP 10:ffffffff81000000 error 0 cr2 0x8", A },
+	/* arch/x86/entry/entry_fred.c */
+	{ "FRED event", "\\bPANIC: invalid or fatal FRED event", "Oops",
+	  "PANIC: invalid or fatal FRED event; event type 3 vector 8 error 0x0 aux 0x0 at 0010:ffffffff81234567", A },
+	{ "Corrupted page table", "\\bCorrupted page table at address ", "Oops", "a.out: Corrupted page table at address 7f0000000000", F },
+	/* arch/x86/mm/extable.c */
+	{ "unchecked MSR access", "\\bunchecked MSR access error: ", "MSR",
+	  "unchecked MSR access error: WRMSR to 0x1f (tried to write 0x0000000000000000) at rIP: 0xffffffff81234567 (f+0x4/0x20)", A },
+	{ "overran stack", "^Thread overran stack, or stack corrupted", "Oops", "Thread overran stack, or stack corrupted", F },
+	/* arch/arm/kernel/traps.c: __div0() */
+	{ "Division by zero", "^Division by zero in kernel\\.", "Oops", "Division by zero in kernel.", 0 },
 	{ "kernel stack", "^do_IRQ: \\S+ has overflown the kernel stack", "Oops",
 	  "do_IRQ: swapper/0 has overflown the kernel stack (cur:1,sp:2,irq stk top-bottom:3-4)", 0 },
 	{ "do_IRQ: stack", "^do_IRQ: stack overflow: ", "Oops", "do_IRQ: stack overflow: 1024", 0 },
@@ -301,6 +328,19 @@ const struct splat_kind splat_kinds[] = {
 	  "VFS: Close: file count is 0 (f_op=ext4_file_operations)", A | S },
 	{ "nobody cared", "^irq \\d+: nobody cared", "IRQ",
 	  "irq 11: nobody cared (try booting with the \"irqpoll\" option)", 0 },
+	{ "bogus return value", "^irq event \\d+: bogus return value ", "IRQ", "irq event 7: bogus return value ffffffff", 0 },
+	/* kernel/resource.c, kernel/rcu/tree.c, kernel/sched/idle.c and psi.c, kernel/time, fs/locks.c, net */
+	{ "nonexistent resource", "^(?:resource: )?Trying to free nonexistent resource ", "resource",
+	  "resource: Trying to free nonexistent resource <0000000000000000-00000000000000ff>", S },
+	{ "Double-freed CB", "\\(\\): Double-freed CB ", "BUG",
+	  "rcu: __call_rcu_common(): Double-freed CB 00000000a1b2c3d4->my_fn+0x1a/0x3b0()!!!", A },
+	{ "the idle thread", "^bad: scheduling from the idle thread!", "BUG", "bad: scheduling from the idle thread!", 0 },
+	{ "psi: ", "^psi: (?:inconsistent task state|task underflow)!", "BUG", "psi: task underflow! cpu=0 t=2 tasks=[0 0 0 0] clear=4 set=0", S },
+	{ "wrong timeout value", "^schedule_timeout: wrong timeout value ", "BUG", "schedule_timeout: wrong timeout value ffffffffffffffff", 0 },
+	{ "Leaked ", "^Leaked (?:locks|\\w+ lock) on dev=", "VFS", "Leaked POSIX lock on dev=0x8:0x1 ino=0x12 fl_owner=00000000a1b2c3d4", S },
+	{ "alive neighbour", "\\bDestroying alive neighbour ", "netdevice", "neighbour: Destroying alive neighbour 00000000a1b2c3d4", A },
+	{ "Attempt to release", "\\bAttempt to release (?:alive inet|TCP) socket ", "netdevice",
+	  "IPv4: Attempt to release TCP socket in state 10 00000000a1b2c3d4", A | S },
 	{ "trusty: panic", "\\btrusty: panic(?! notif)", "firmware", "trusty: panic (caller 0x10): ASSERT FAILED", A | S },
 
 	{ "huh, entered", "\\bhuh, entered softirq ", "softirq",
@@ -319,7 +359,7 @@ const struct splat_kind splat_kinds[] = {
 	  "list_del corruption. prev->next should be ffff888012345678, but was ffff888012345679", M },
 	{ "DEBUG_", "^DEBUG_(?:LOCKS|RWSEMS|RT_MUTEX)\\w*_WARN_ON\\(", "WARNING", "DEBUG_LOCKS_WARN_ON(lock->magic != lock)", M },
 	{ "kobject", "^(?:kobject: )?(?:kobject_add_internal failed for |kobject: .* is not initialized, yet |"
-	  "\\S+ \\(\\w+\\): (?:tried to init an initialized object|attempted to be registered with empty name))", "WARNING",
+	  "(?:kobject )?\\S+ \\(\\w+\\): (?:tried to (?:init an initialized|add an uninitialized) object|attempted to be registered with empty name))", "WARNING",
 	  "kobject_add_internal failed for x with -EEXIST, don't try to register things with the same name in the same directory.", M },
 	{ "duplicate filename", "\\bsysfs: cannot create duplicate filename ", "WARNING",
 	  "sysfs: cannot create duplicate filename '/class/x'", M | A },
@@ -358,6 +398,9 @@ const struct splat_kind splat_kinds[] = {
 	{ "BUG: ", "^(?:[\\w.,/@#:-]+(?: [\\w.,/@#:-]+)?(?:\\([\\w -]*\\))?: ){0,3}BUG: \\S", "BUG",
 	  "IPv6: BUG: a thing of a kind to come", T },
 	{ "BUG", "^(?:[\\w:.-]+: )?(?:LOGIC |Logic )?BUG(?:, | in | BUG )", "BUG", "NEIGH: BUG, double timer add, state is 1f", T },
+	{ "in_atomic(): ", "^in_atomic\\(\\): \\d, irqs_disabled\\(\\): \\d", "BUG",
+	  "in_atomic(): 1, irqs_disabled(): 0, non_block: 0, pid: 45, name: kswapd0", F },
+	{ "caller is ", "^caller is [A-Za-z_][\\w.]*\\+0x", "BUG", "caller is walk_mm+0x1a/0x3b0", F },
 	{ " code ", "^BUG \\S+ code -?\\d", "BUG", "BUG eth0 code 7 qlen 7", T },
 	{ "BUG:", "^BUG:\\s*$", "BUG", "BUG:", T },
 	{ "INFO:", "^INFO:\\s*$", "BUG", "INFO:", T },

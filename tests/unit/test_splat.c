@@ -300,6 +300,29 @@ static void innocents(void **state)
 		"[    0.1] traps: a[1] trap divide error ip:1 sp:2 error:0", "[    0.1] x86/fpu: overflow: no",
 		"[    0.1] overlayfs: NFS export: is blocked", "[    0.1] a: unhandled level 2 translation fault (11) at 0x0",
 		"[    0.1] ** 123 printk messages dropped **", "[    0.1] panic_on_oops is set",
+		/* firmware, and what the kernel says of it and of CPUs */
+		"[    0.1] ACPI BIOS Error (bug): Failure creating named object [\\_SB.PCI0._UPC], AE_ALREADY_EXISTS (20240322/dswload2-326)",
+		"[    0.1] [Firmware Bug]: TSC ADJUST: CPU0: -1 force to 0", "[    0.1] mce: [Hardware Error]: Machine check events logged",
+		"[    0.1] MDS CPU bug present and SMT on, data leak possible.", "[    0.1] mitigations: WARNING: kernel not compiled with MITIGATION_SRSO.",
+		"[    0.1] WARNING: BIOS bug: CPU MTRRs don't cover all of memory, losing 7MB of RAM.",
+		"[    0.1] WARNING: Overflow in clocksource 'tsc' observed, time update capped.",
+		/* programs' faults, and what others log */
+		"[    0.1] audit: type=1400 audit(1: 2): msg=\"WARNING: CPU: 0 PID: 1 at x.c:1 f+0x1/0x2\"",
+		"[    0.1] systemd[1]: Warning: The unit file of x.service changed on disk.",
+		"[    0.1] a.out[12]: unhandled level 2 translation fault (11) at 0x00000000, esr 0x92000006, in a.out[400000+1000]",
+		"[    0.1] a.out: unhandled page fault (11) at 0x00000000, code 0x017",
+		"[    0.1] a.out[12]: unhandled signal 11 code 0x1 at 0x0000000000000000 in a.out[10000+1000]",
+		"[    0.1] User process fault: interruption code 0010 ilc:3 in a.out[1000+1000]",
+		"[    0.1] a.out: potentially unexpected fatal signal 11.",
+		/* what the kernel does of itself */
+		"[    0.1] workqueue: x hogged CPU for >10000us 4 times, consider switching to WQ_UNBOUND",
+		"[    0.1] rcu: rcu_tasks_wait_gp: rcu_tasks grace period number 9 (since boot) is 30001 jiffies old.",
+		"[    0.1] smp: csd: CSD lock (#1) got unstuck on CPU#02, CPU#03 released the lock.",
+		"[    0.1] page dumped because: unmovable page", "[    0.1] page dumped because: migration failure",
+		"[    0.1] kmemleak: Unknown object at 0xffff888005a31200", "[    0.1] watchdog: CPU 2 became unstuck TB:7",
+		"[    0.1] x86/mm: Checked W+X mappings: passed, no W+X pages found.", "[    0.1] sched: RT throttling activated",
+		"[    0.1] cma: cma_alloc: linux,cma: alloc failed, req-size: 1 pages, ret: -16",
+		"[    0.1] process 'a.out' started with executable stack", "[    0.1] module: loading out-of-tree module taints kernel.",
 	};
 
 	(void)state;
@@ -676,6 +699,68 @@ static void floods(void **state)
 	}
 }
 
+/*
+ * One bug keeps its fingerprint whatever stands between its lines: a program's words, systemd's, the other CPU's
+ * (one line at a time), lines that printk dropped, and a logger's stamp before the kernel's.
+ */
+static void interrupted(void **state)
+{
+	static const char *const report[] = {
+		"------------[ cut here ]------------", "walk went wrong", "WARNING: lib/x.c:1 at refcount_warn_saturate+0x1/0x2, CPU#0: k/1",
+		"RIP: 0010:refcount_warn_saturate+0x1/0x2", "Call Trace:", " <TASK>", " a_fn+0x1/0x2", " b_fn+0x1/0x2", " c_fn+0x1/0x2",
+		" </TASK>", "---[ end trace 0000000000000000 ]---",
+	};
+	static const char *const between[] = {
+		"ok 3 - a case\n", "[    2.000000] ** 12 printk messages dropped **\n", "[    2.000000] systemd[1]: Starting x...\n",
+		"[    2.000000] audit: type=1400 audit(1.2:3): x\n", "[    2.000000][   T77] usb 1-1: reset\n", "[  OK  ] Reached x.\r\n",
+	};
+	static const char *const before[] = {
+		"[    2.000000] ", "[    2.000000][    T1] ", "Dec  2 22:30:11 vm kernel: [    2.000000] ", "<4>[    2.000000] (0)[77:kworker]",
+		"2026-12-02T22:30:11.123456+00:00 vm kernel: [    2.000000] ", "[2026-12-02 22:30:11.123] [    2.000000] ",
+	};
+	char *want = NULL;
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(before); i++) {
+		for (gsize j = 0; j <= G_N_ELEMENTS(between); j++) {
+			for (gsize at = 1; at < G_N_ELEMENTS(report); at++) {
+				GString *s = g_string_new("[    1.000000] one\n");
+				char *fp;
+
+				for (gsize n = 0; n < G_N_ELEMENTS(report); n++) {
+					/* without callers, a driver's line after "cut here" may as well be a WARN()'s words */
+					if (n == at && j < G_N_ELEMENTS(between) && (j != 4 || i == 1))
+						g_string_append(s, between[j]);
+					g_string_append_printf(s, "%s%s\n", before[i], report[n]);
+				}
+				fp = print_of(s->str);
+				if (!want)
+					want = g_strdup(fp);
+				if (strcmp(fp, want))
+					fail_msg("%s is not %s: %s", fp, want, s->str);
+				g_free(fp);
+				g_string_free(s, TRUE);
+			}
+		}
+	}
+	g_free(want);
+	/* a driver's single line within a trace, where nothing tells who printed it */
+	{
+		char *a = print_of("[ 2.0] BUG: scheduling while atomic: a/1\n[ 2.0] Call Trace:\n[ 2.0]  a_fn+0x1/0x2\n[ 2.0]  b_fn+0x1/0x2\n");
+		char *b = print_of("[ 2.0] BUG: scheduling while atomic: a/1\n[ 2.0] Call Trace:\n[ 2.0] usb 1-1: reset\n[ 2.0]  a_fn+0x1/0x2\n"
+				   "[ 2.0] usb 1-2: reset\n[ 2.0]  b_fn+0x1/0x2\n");
+		/* what heads another part of a report ends it */
+		char *c = print_of("[ 2.0] BUG: scheduling while atomic: a/1\n[ 2.0] Call Trace:\n[ 2.0]  a_fn+0x1/0x2\n[ 2.0]  b_fn+0x1/0x2\n"
+				   "[ 2.0] Allocated by task 7:\n[ 2.0]  other_fn+0x1/0x2\n");
+
+		assert_string_equal(a, b);
+		assert_string_equal(a, c);
+		g_free(a);
+		g_free(b);
+		g_free(c);
+	}
+}
+
 /* What is not kept is said, and no entry can allow it */
 static void more_than_kept(void **state)
 {
@@ -714,6 +799,7 @@ int main(void)
 		cmocka_unit_test(more_than_kept),
 		cmocka_unit_test(two_in_one_function),
 		cmocka_unit_test(message_and_place),
+		cmocka_unit_test(interrupted),
 		cmocka_unit_test(stamps_of_loggers),
 		cmocka_unit_test(met_in_the_field),
 		cmocka_unit_test(floods),

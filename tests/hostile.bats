@@ -91,8 +91,11 @@ for t in ("run (id, name, started, verb, verdict, accel, seed)", "result (run, n
 	says 2 "cpus= twice" "$mmgate" --machine bad -n
 	printf '[machine]\nabout=x\n[machine]\ncpus=4\n' >"$m"
 	says 2 "[machine] twice" "$mmgate" --machine bad -n
-	printf '[machine]\nabout=x\narch=vax\n' >"$m"
-	says 2 "arch=vax" "$mmgate" --machine bad -n
+	for arch in vax riscv x86 arm; do
+		printf '[machine]\nabout=x\narch=%s\n' "$arch" >"$m"
+		says 2 "arch=$arch" "$mmgate" --machine bad -n
+		says 2 "arch=$arch" "$mmgate" list machines
+	done
 	head -c 2000000 /dev/zero | tr '\0' '#' >"$m"
 	says 2 "too large" "$mmgate" --machine bad -n
 }
@@ -170,6 +173,10 @@ for t in ("run (id, name, started, verb, verdict, accel, seed)", "result (run, n
 	run "$mmgate" --seed 9223372036854775807 -n --offline --machine default --test mm/zoneinfo
 	[ "$status" = 0 ]
 	says 2 "from 1 to 9223372036854775807" "$mmgate" --seed 9223372036854775808 -n
+	# not octal
+	says 2 "not 100000" "$mmgate" --repeat 0100000 -n
+	run "$mmgate" --repeat 08 --jobs 010 -n --offline --machine default --test mm/zoneinfo
+	[ "$status" = 0 ]
 }
 
 @test "--machine takes a glob" {
@@ -216,6 +223,9 @@ for t in ("run (id, name, started, verb, verdict, accel, seed)", "result (run, n
 		[ -z "$(ls -A "$T/a:b c'd")" ]
 	done
 	says 0 "changed mm/n" env -u HOME "$mmgate" build -n --tree "$T/tree" --series "$T/s.mbox"
+	for locale in tr_TR.UTF-8 tr_TR.ISO-8859-9 en_US.ISO-8859-1 ja_JP.EUC-JP xx; do
+		says 0 "changed mm/n" env LC_ALL="$locale" LANG="$locale" LANGUAGE=tr "$mmgate" build -n --tree "$T/tree" --series "$T/s.mbox"
+	done
 	says 0 "changed mm/n" env LC_ALL=tr_TR.UTF-8 LANG=xx "$mmgate" build -n --tree "$T/tree" --series "$T/s.mbox"
 	(umask 077 && says 0 "changed mm/n" "$mmgate" build -n --tree "$T/tree" --series "$T/s.mbox")
 	# names that shells and make would take for something else
@@ -237,6 +247,95 @@ for t in ("run (id, name, started, verb, verdict, accel, seed)", "result (run, n
 	printf -- '--- /dev/null\n+++ b/mm/n\n@@ -0,0 +1 @@\n+x \n' >"$T/s.patch"
 	says 0 "changed mm/n" "$root/run.sh" build -n --tree "$T/tree" --series "$T/s.patch"
 	says 0 "" "$root/run.sh" -q list gates
+}
+
+# repository: $T/tree is one, of two commits
+repository() {
+	mkdir -p "$T/tree/mm"
+	printf 'VERSION = 6\nPATCHLEVEL = 12\n' >"$T/tree/Makefile"
+	: >"$T/tree/mm/Kconfig"
+	git -C "$T/tree" init -q
+	for n in 1 2; do
+		printf '%s\ntwo\n' "$n" >"$T/tree/mm/n"
+		git -C "$T/tree" add -A
+		git -C "$T/tree" -c user.name=a -c user.email=a@example.org commit -qm "$n"
+	done
+}
+
+@test "the user's configuration of git has no effect" {
+	repository
+	mkdir -p "$T/home"
+	printf '#!/bin/sh\ntouch "%s"\ncat\n' "$T/executed" >"$T/evil"
+	chmod +x "$T/evil"
+	{
+		printf '[core]\n\tautocrlf = true\n\teol = crlf\n\tsafecrlf = true\n\twhitespace = trailing-space\n\tpager = %s\n' "$T/evil"
+		printf '\tfsmonitor = %s\n\taskPass = %s\n\tattributesFile = %s\n' "$T/evil" "$T/evil" "$T/attributes"
+		printf '[apply]\n\twhitespace = error\n\tignoreWhitespace = change\n[diff]\n\tnoprefix = true\n\texternal = %s\n' "$T/evil"
+		printf '[filter "evil"]\n\tclean = %s\n\tsmudge = %s\n\trequired = true\n' "$T/evil" "$T/evil"
+		printf '[mailinfo]\n\tscissors = true\n[color]\n\tui = always\n[alias]\n\tapply = !%s\n' "$T/evil"
+	} >"$T/home/.gitconfig"
+	echo '* filter=evil text eol=crlf' >"$T/attributes"
+	printf -- '--- a/mm/n\n+++ b/mm/n\n@@ -1,2 +1,2 @@\n-2\n+3 \n two\n' >"$T/s.patch"
+	for v in HOME="$T/home" GIT_CONFIG_GLOBAL="$T/home/.gitconfig" GIT_CONFIG_SYSTEM="$T/home/.gitconfig" XDG_CONFIG_HOME="$T/home"; do
+		says 0 "changed mm/n" env "$v" "$mmgate" build -n --tree "$T/tree" --series "$T/s.patch"
+		says 0 "" env "$v" "$mmgate" gate mglru-stats -n --tree "$T/tree" --base HEAD~1 --patched HEAD
+		[[ $output == *"mm/n changed"* ]]
+	done
+	[ ! -e "$T/executed" ]
+}
+
+@test "a tree whose configuration of git names commands: none of them runs, with --base and -n as well" {
+	repository
+	printf '#!/bin/sh\ntouch "%s"\ncat\n' "$T/executed" >"$T/tree/.git/evil"
+	chmod +x "$T/tree/.git/evil"
+	for h in post-index-change post-checkout reference-transaction fsmonitor-watchman pre-auto-gc; do
+		cp "$T/tree/.git/evil" "$T/tree/.git/hooks/$h" 2>/dev/null || install -D "$T/tree/.git/evil" "$T/tree/.git/hooks/$h"
+	done
+	echo '* filter=evil diff=evil' >"$T/tree/.git/info/attributes"
+	for key in core.fsmonitor core.hooksPath core.pager core.sshCommand core.askPass core.editor diff.external diff.evil.textconv \
+		diff.evil.command filter.evil.clean filter.evil.smudge filter.evil.process credential.helper gpg.program; do
+		git -C "$T/tree" config "$key" "$T/tree/.git/evil"
+	done
+	echo changed >>"$T/tree/mm/n"
+	touch "$T/tree/mm/Kconfig"
+	rm -f "$T/executed"
+	run "$mmgate" gate mglru-stats -n --tree "$T/tree" --base HEAD~1
+	echo "$output"
+	[ "$status" -le 2 ]
+	run "$mmgate" gate mglru-stats -n --tree "$T/tree" --base HEAD~1 --patched HEAD
+	[ "$status" = 0 ]
+	printf -- '--- a/mm/n\n+++ b/mm/n\n@@ -1,2 +1,2 @@\n-1\n+3\n two\n' >"$T/s.patch"
+	run "$mmgate" gate mglru-stats -n --tree "$T/tree" --base HEAD~1 --series "$T/s.patch"
+	echo "$output"
+	[ ! -e "$T/executed" ]
+	# it would have: git itself runs them
+	git -C "$T/tree" status >/dev/null 2>&1 || true
+	[ -e "$T/executed" ]
+}
+
+@test "git asks nobody for a password, and a missing TMPDIR does not crash a gate with --base" {
+	repository
+	printf '#!/bin/sh\ntouch "%s"\n' "$T/asked" >"$T/ask"
+	chmod +x "$T/ask"
+	git -C "$T/tree" config uploadpack.allowFilter true
+	git clone -q --filter=blob:none "file://$T/tree" "$T/partial"
+	git -C "$T/partial" remote set-url origin https://user@127.0.0.1:9/x
+	says 2 "" env GIT_ASKPASS="$T/ask" SSH_ASKPASS="$T/ask" DISPLAY=:9 "$mmgate" gate mglru-stats -n --tree "$T/partial" --base HEAD~1 --patched HEAD </dev/null
+	[[ $output == *"missing"* ]]
+	[ ! -e "$T/asked" ]
+	says 0 "" env TMPDIR=/nonexistent "$mmgate" gate mglru-stats -n --tree "$T/tree" --base HEAD~1 --patched HEAD
+}
+
+@test "results in folders with spaces, quotes, colons and newlines in their names are reported" {
+	nl=$'\n'
+	one=$(printf '%s\n' "$root"/tests/fixtures/runs/*/ | head -n 1)
+	for name in "a b" "a:b" "a'b" 'a"b' "a${nl}b" 'a$b' 'a;b' 'a%b' '-n'; do
+		cp -r "$one" "$T/$name"
+		run "$mmgate" report "$T/$name" --html --junit --tap
+		echo "$name: $output"
+		[ -s "$T/$name/report.html" ]
+		[ -s "$T/$name/junit.xml" ]
+	done
 }
 
 @test "revisions: dubious ownership, a shallow clone and a missing one are told in git's words" {

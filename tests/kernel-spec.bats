@@ -109,6 +109,10 @@ nothing_half() {
 	refused 2 "packages of one kernel" --kernel "$T/one.deb,/etc/passwd"
 	head -c 300 "$T/one.deb" >"$T/cut.deb"
 	refused 2 "is it complete?" --kernel "$T/cut.deb"
+	# it names what the user gave, not where it was opened
+	[[ $output == *"$T/cut.deb"* && $output != *"$XDG_CACHE_HOME"* && $output != *"/tmp/mmgate"* ]]
+	refused 2 "no kernel image in it" --kernel "$T/none.deb"
+	[[ $output == *"$T/none.deb"* && $output != *"$XDG_CACHE_HOME"* && $output != *"/tmp/mmgate"* ]]
 	nothing_half
 }
 

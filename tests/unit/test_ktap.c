@@ -142,6 +142,7 @@ static void a_failure_cannot_drown_in_results(void **state)
 	ktap_feed(k, "  not ok 10001 z\nok 1 kvm/x\n", strlen("  not ok 10001 z\nok 1 kvm/x\n"));
 	assert_int_equal(json_array_size(k->cases), 5000);
 	assert_string_equal(get(k, 4999, "result"), "broken");
+	assert_string_equal(get(k, 4999, "reason"), "the VM gave more results than are read");
 	assert_true(g_hash_table_size(k->names) <= 5001);
 	ktap_free(k);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "build/build.h"
 #include "store/store.h"
 #include "pkg_fixture.h"
@@ -42,7 +43,7 @@ static int setup(void **state)
 	/* As strict as the real one: one word each */
 	put("selftests/Makefile",
 	    "ifneq ($(words $(OUTPUT) $(KSRC)),2)\n$(error names with spaces)\nendif\n"
-	    "all:\n\ttest -d $(KSRC)/tools\n\tmkdir -p $(OUTPUT)/kvm $(OUTPUT)/.hidden\n"
+	    "TARGETS ?= kvm\nall:\n\ttest $(TARGETS) = kvm\n\ttest -z \"$(O)$(KBUILD_OUTPUT)$(LLVM)$(KCFLAGS)\"\n\ttest -d $(KSRC)/tools\n\tmkdir -p $(OUTPUT)/kvm $(OUTPUT)/.hidden\n"
 	    "\t$(CC) -g -o $(OUTPUT)/kvm/a_test kvm/a_test.c\n\tcp $(OUTPUT)/kvm/a_test $(OUTPUT)/.hidden/\n"
 	    "\techo notes >$(OUTPUT)/kvm/a_test.d\n");
 	put("selftests/kvm/a_test.c", "int main(void) { return 1; }\n");
@@ -128,6 +129,29 @@ static void test_built_once(void **state)
 }
 
 /* The first thing the compiler said, where all of it is, and nothing half in the cache */
+/* What a caller exported is not built, and leaves nothing in the cache that a later run believes */
+static void test_exported(void **state)
+{
+	static const char *const names[] = {
+		"TARGETS", "OUTPUT", "KSRC", "ARCH", "O", "KBUILD_OUTPUT", "LLVM", "KCONFIG_CONFIG", "KCFLAGS", "CROSS_COMPILE",
+	};
+	char *dir, *again;
+
+	(void)state;
+	put("selftests/kvm/a_test.c", "int main(void) { return 7; }\n");
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+		g_setenv(names[i], "mm", TRUE);
+	g_setenv("MAKEFLAGS", " -- TARGETS=mm", TRUE);
+	environment_clean();
+	dir = build(NULL);
+	assert_non_null(dir);
+	assert_true(has(dir, "kvm/a_test"));
+	again = build(NULL);
+	assert_string_equal(dir, again);
+	g_free(dir);
+	g_free(again);
+}
+
 static void test_build_error(void **state)
 {
 	GPtrArray *before = cache_list("selftests", "*"), *after;
@@ -283,6 +307,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_built_once),
+		cmocka_unit_test(test_exported),
 		cmocka_unit_test(test_build_error),
 		cmocka_unit_test(test_no_compiler),
 		cmocka_unit_test(test_one_unbuilt),

@@ -319,6 +319,11 @@ static void test_threads(void **state)
 	/* a cover letter with an interdiff and a range-diff carries no change */
 	applies(MAIL("[PATCH v2 0/1] mm: say", "Interdiff against v1:\n" SET("two", "nine"))
 		MAIL("[PATCH v2 1/1] mm: say", SET("two", "2")), "mm/a.c", CHANGED);
+	/* the same with git's own range-diff, as format-patch --range-diff writes it, in mail 0 and below a patch's "---" */
+	applies(MAIL("[PATCH v2 0/1] mm: say", "Range-diff against v1:\n1:  0123456789ab ! 1:  fedcba987654 mm: say\n"
+		"    @@ mm/a.c: one\n      one\n    --two\n    -+nine\n    ++2\n      three\n-:  ------------ > 2:  0123456789ab mm: b\n\n")
+		MAIL("[PATCH v2 1/1] mm: say", "Text.\n---\nRange-diff against v1:\n1:  0123456789ab ! 1:  fedcba987654 mm: say\n"
+		"    @@ mm/a.c: one\n    --two\n    ++nine\n\n" SET("two", "2")), "mm/a.c", CHANGED);
 	/* v1, v2, v3, out of order, and replies that quote and propose */
 	applies(MAIL("[PATCH v3 2/2] mm: b", ADD("b.c", "v3"))
 		MAIL("[PATCH 1/2] mm: a", SET("two", "v1")) MAIL("[PATCH 2/2] mm: b", ADD("b.c", "v1"))

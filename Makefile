@@ -21,6 +21,12 @@ LLVM := $(patsubst %/include/clang-c/Index.h,%,$(lastword $(sort $(wildcard /usr
 	/usr/lib64/llvm*/include/clang-c/Index.h)) $(wildcard /usr/include/clang-c/Index.h)))
 CPARSE_FLAGS := $(if $(LLVM),-isystem $(LLVM)/include -DLIBCLANG='"$(LLVM)/lib/libclang.so.1"')
 $(B)/host/source/cparse.o: ALL_CFLAGS += $(CPARSE_FLAGS)
+# compiled anew where the library came or went since; its header is as old as its package
+$(B)/host/source/cparse.o: $(B)/llvm
+$(B)/llvm: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LLVM)' | cmp -s - $@ || echo '$(LLVM)' >$@
+FORCE:
 
 all: $(B)/mmgate
 
@@ -61,4 +67,4 @@ clean:
 	rm -rf $(B)
 
 -include $(OBJS:.o=.d)
-.PHONY: all units fuzz check clean
+.PHONY: all units fuzz check clean FORCE

@@ -55,7 +55,7 @@ packager() {
 # The packages of the groups that a verb needs; the lists say what each is for
 packages() {
 	case $2 in
-	check) groups="run|build|check|generate$fleet" ;;
+	check) groups="run|build|check|generate|arm64|riscv64|ppc64el$fleet" ;;
 	build | gate | mutants | coverage | bisect) groups='run|build' ;;
 	*) groups=run ;;
 	esac
@@ -94,9 +94,18 @@ missing() {
 		[ -e "$2" ] || [ -e "${3-}" ] || printf 'libclang '
 	fi
 	if [ "${1-}" = check ]; then
-		for c in bats shellcheck clang perl jq pgrep python3 xmllint chromium xz; do
+		for c in bats shellcheck clang perl jq pgrep python3 xmllint chromium xz b4; do
 			have "$c" || printf '%s ' "$c"
 		done
+		[ -x "$(git --exec-path 2>/dev/null)/git-send-email" ] && perl -MMail::Address -e 1 2>/dev/null || printf 'git-send-email '
+		python3 -c 'import jsonschema' 2>/dev/null || printf 'jsonschema '
+		# only where somebody said yes: without them the boots of other architectures are skipped
+		if [ -n "$yes" ]; then
+			for c in qemu-system-aarch64 qemu-system-riscv64 qemu-system-ppc64 aarch64-linux-gnu-gcc \
+				riscv64-linux-gnu-gcc powerpc64le-linux-gnu-gcc; do
+				have "$c" || printf '%s ' "$c"
+			done
+		fi
 		have pkg-config && { pkg-config --exists cmocka || printf 'cmocka '; }
 		# only where somebody said yes: without it the tests of the fleet are skipped
 		if [ -n "$fleet" ] && [ -n "$yes" ]; then

@@ -7,7 +7,7 @@
  * mmgate-modules: kvm zram
  * mmgate-timeout: 120
  *
- * Two VMs in groups of their own have 16 MiB each.  A helper locks all other memory,
+ * Two VMs in groups of their own have 16 MiB each (cold-group: 32).  A helper locks all other memory,
  * until kswapd has to reclaim.  Where every group's oldest generation is younger than
  * min_ttl_ms, kswapd asks for an OOM kill instead (lru_gen_age_node() in mm/vmscan.c);
  * the first VM has asked to be the victim, all others are exempt.
@@ -40,6 +40,7 @@
 
 #define TTL_DAY		"86400000"
 #define TTL_SHORT_MS	2000
+#define DEF_PRIORITY	12		/* include/linux/mmzone.h */
 #define MAX_STEPS	400
 #define SOME		64		/* evicted: kswapd went on to reclaim */
 #define MANY		(2 * 1024)	/* evicted: in several of its turns */
@@ -138,10 +139,23 @@ static void make_others_young(u64 but)
 	}
 }
 
+/*
+ * A group counts only if it has a page for each 2^priority (lruvec_is_sizable()), and a turn
+ * of kswapd begins at DEF_PRIORITY: with 4096 pages it counts until the first is evicted, or
+ * waits in a CPU's batch.  One that must count all the time has twice as many.
+ */
+static size_t vm_bytes(bool counts)
+{
+	size_t least = (size_t)sysconf(_SC_PAGESIZE) * 2 << DEF_PRIORITY;
+	size_t bytes = mmg_opts.mem_bytes / 2;
+
+	return counts && bytes < least ? least : bytes;
+}
+
 static void ttl_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
-	size_t bytes = mmg_opts.mem_bytes / 2;
+	size_t bytes = vm_bytes(p->cold);
 	static struct tenant victim, other;
 	u64 kills, stolen[2], turns;
 	int step;

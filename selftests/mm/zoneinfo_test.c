@@ -15,24 +15,32 @@
  * and counters lag by what each CPU holds back.  That part is folded first
  * (vm.stat_refresh), zoneinfo is read before and after the other file, and a
  * difference counts only if it is outside both, by more than the slack and what
- * moved between them.  Some
+ * moved between them, and that in each of ten looks: memory can also be gone only while
+ * the other file is read.  Some
  * cloud kernels initialise memory as it is needed (deferred_init=lazy): their
  * zones do not count what is left, their meminfo does; that is skipped.  Memory that
  * was plugged and taken away leaves a span that is short by part of a subsection.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mm_util.h"
 
 #define SLACK	64	/* pages a live system may move between two reads */
+#define LOOKS	10	/* at files that differ */
 #define ORDERS	16
 #define SUBSECTION	(2 * MIB)	/* SUBSECTION_SHIFT, include/linux/mmzone.h */
 #define BOOT_ZONEINFO	"/run/mmgate/boot/zoneinfo"	/* kept by PID 1 of the test VM */
 
 static struct zoneinfo before, after;
+static char difference[240];		/* the first one of a look */
+static unsigned int compared;		/* in one look */
+static const char *path;		/* of the file that is compared */
+static int node;			/* whose it is, -1: of all */
 
 static void bracket_open(void)
 {
@@ -69,6 +77,39 @@ static bool outside(long n, long a, long b, long slack)
 
 	slack += most - least;
 	return n < least - slack || n > most + slack;
+}
+
+/* Something differs in this look; the first thing is kept */
+static void __printf(1, 2) differ(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (*difference)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(difference, sizeof(difference), fmt, ap);
+	va_end(ap);
+}
+
+/*
+ * Memory that is taken and given back between two reads of zoneinfo is in neither of them.
+ * Counters that went apart stay so: what differs counts if it does in each of some looks.
+ */
+static void compare(void (*look)(void))
+{
+	int i;
+
+	for (i = 0; i < LOOKS; i++) {
+		*difference = 0;
+		look();
+		zoneinfo_free(&before);
+		zoneinfo_free(&after);
+		if (!*difference)
+			return;
+		mmg_info("look %d: %s", i + 1, difference);
+		usleep(20000);
+	}
+	mmg_fail("%s, and so in %d looks", difference, LOOKS);
 }
 
 static char *text_of(const char *path)
@@ -109,13 +150,11 @@ static unsigned long pages_of(const unsigned long *blocks, int n)
 	return sum;
 }
 
-static void check_buddyinfo(const struct mmg_case *c)
+static void look_buddyinfo(void)
 {
 	char *text, *line, *save = NULL;
-	unsigned int zones = 0;
-	long most = 0;
 
-	(void)c;
+	compared = 0;
 	bracket_open();
 	text = text_of("/proc/buddyinfo");
 	bracket_close();
@@ -123,27 +162,29 @@ static void check_buddyinfo(const struct mmg_case *c)
 		const struct zi_zone *a, *b;
 		unsigned long blocks[ORDERS];
 		char name[16];
-		int node, at = 0;
+		int nid, at = 0;
 		long sum;
 
-		if (sscanf(line, "Node %d, zone %15s %n", &node, name, &at) != 2 || !at)
+		if (sscanf(line, "Node %d, zone %15s %n", &nid, name, &at) != 2 || !at)
 			mmg_broken("/proc/buddyinfo has a line \"%.60s\"", line);
 		sum = pages_of(blocks, orders_of(line + at, blocks));
-		a = zoneinfo_zone_named(&before, node, name);
-		b = zoneinfo_zone_named(&after, node, name);
+		a = zoneinfo_zone_named(&before, nid, name);
+		b = zoneinfo_zone_named(&after, nid, name);
+		compared++;
 		if (!a || !b || !a->present)
-			mmg_fail("buddyinfo has node %d %s, zoneinfo has no pages there", node,
-				 name);
-		zones++;
-		if (labs(sum - (long)a->free) > most)
-			most = labs(sum - (long)a->free);
-		if (outside(sum, a->free, b->free, SLACK))
-			mmg_fail("node %d %s: buddy lists hold %ld pages, zoneinfo %lu then %lu",
-				 node, name, sum, a->free, b->free);
+			differ("buddyinfo has node %d %s, zoneinfo has no pages there", nid, name);
+		else if (outside(sum, a->free, b->free, SLACK))
+			differ("node %d %s: buddy lists hold %ld pages, zoneinfo %lu then %lu", nid,
+			       name, sum, a->free, b->free);
 	}
-	mmg_metric("most_off", most);
-	mmg_pass("buddy lists of %u zones hold what zoneinfo calls free (%ld off at most)", zones,
-		 most);
+	free(text);
+}
+
+static void check_buddyinfo(const struct mmg_case *c)
+{
+	(void)c;
+	compare(look_buddyinfo);
+	mmg_pass("buddy lists of %u zones hold what zoneinfo calls free", compared);
 }
 
 struct by_type {
@@ -156,49 +197,49 @@ struct by_type {
 static struct by_type types[256];
 static int nr_types;
 
-static struct by_type *type_of(int node, const char *name)
+static struct by_type *type_of(int nid, const char *name)
 {
 	int i;
 
 	for (i = 0; i < nr_types; i++)
-		if (types[i].node == node && !strcmp(types[i].name, name))
+		if (types[i].node == nid && !strcmp(types[i].name, name))
 			return &types[i];
 	if (nr_types == (int)ARRAY_SIZE(types))
 		mmg_broken("more zones than this test holds");
-	types[i].node = node;
+	types[i].node = nid;
 	snprintf(types[i].name, sizeof(types[i].name), "%s", name);
 	nr_types++;
 	return &types[i];
 }
 
-static void check_pagetypeinfo(const struct mmg_case *c)
+static void look_pagetypeinfo(void)
 {
 	unsigned long per_block = 0;
 	char *text, *line, *save = NULL;
 	int i;
 
-	(void)c;
-	skip_lazy();
+	memset(types, 0, sizeof(types));
+	nr_types = 0;
 	bracket_open();
 	text = text_of("/proc/pagetypeinfo");
 	bracket_close();
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		unsigned long blocks[ORDERS];
 		char name[16], type[16];
-		int node, at = 0, n;
+		int nid, at = 0, n;
 
 		if (sscanf(line, "Pages per block: %lu", &per_block) == 1)
 			continue;
-		if (sscanf(line, "Node %d, zone %15[^,], type %15s %n", &node, name, type,
+		if (sscanf(line, "Node %d, zone %15[^,], type %15s %n", &nid, name, type,
 			   &at) == 3 && at) {
-			struct by_type *t = type_of(node, name);
+			struct by_type *t = type_of(nid, name);
 
 			t->free += pages_of(blocks, orders_of(line + at, blocks));
 			t->capped |= !!strchr(line + at, '>');
-		} else if (sscanf(line, "Node %d, zone %15s %n", &node, name, &at) == 2 && at) {
+		} else if (sscanf(line, "Node %d, zone %15s %n", &nid, name, &at) == 2 && at) {
 			n = orders_of(line + at, blocks);
 			while (n--)
-				type_of(node, name)->blocks += blocks[n];
+				type_of(nid, name)->blocks += blocks[n];
 		}
 	}
 	if (!nr_types || !per_block)
@@ -208,42 +249,52 @@ static void check_pagetypeinfo(const struct mmg_case *c)
 		const struct zi_zone *a = zoneinfo_zone_named(&before, t->node, t->name);
 		const struct zi_zone *b = zoneinfo_zone_named(&after, t->node, t->name);
 
-		if (!a || !b)
-			mmg_fail("pagetypeinfo has node %d %s, zoneinfo has not", t->node, t->name);
+		if (!a || !b) {
+			differ("pagetypeinfo has node %d %s, zoneinfo has not", t->node, t->name);
+			continue;
+		}
 		if (!t->capped && outside(t->free, a->free, b->free, SLACK))
-			mmg_fail("node %d %s: lists by type hold %lu pages, zoneinfo %lu then %lu",
-				 t->node, t->name, t->free, a->free, b->free);
+			differ("node %d %s: lists by type hold %lu pages, zoneinfo %lu then %lu",
+			       t->node, t->name, t->free, a->free, b->free);
 		if (t->blocks * per_block + 2 * per_block < a->present ||
 		    t->blocks * per_block > a->spanned + 2 * per_block)
-			mmg_fail("node %d %s: %lu blocks of %lu pages for %lu present pages",
-				 t->node, t->name, t->blocks, per_block, a->present);
+			differ("node %d %s: %lu blocks of %lu pages for %lu present pages",
+			       t->node, t->name, t->blocks, per_block, a->present);
 	}
+	free(text);
+}
+
+static void check_pagetypeinfo(const struct mmg_case *c)
+{
+	(void)c;
+	skip_lazy();
+	compare(look_pagetypeinfo);
 	mmg_pass("lists by type of %d zones hold what zoneinfo calls free", nr_types);
 }
 
-static unsigned long managed_of(const struct zoneinfo *zi, int node)
+static unsigned long managed_of(const struct zoneinfo *zi, int nid)
 {
 	unsigned long sum = 0;
 	size_t i;
 
 	for (i = 0; i < zi->nr_zones; i++)
-		if (node < 0 || zi->zones[i].node == node)
+		if (nid < 0 || zi->zones[i].node == nid)
 			sum += zi->zones[i].managed;
 	return sum;
 }
 
-static unsigned long free_of(const struct zoneinfo *zi, int node)
+static unsigned long free_of(const struct zoneinfo *zi, int nid)
 {
 	unsigned long sum = 0;
 	size_t i;
 
 	for (i = 0; i < zi->nr_zones; i++)
-		if (node < 0 || zi->zones[i].node == node)
+		if (nid < 0 || zi->zones[i].node == nid)
 			sum += zi->zones[i].free;
 	return sum;
 }
 
-static void check_one_meminfo(const char *path, int node)
+static void look_meminfo(void)
 {
 	static struct vmstat m;
 	unsigned long page_kb = mm_page_size() / 1024;
@@ -258,29 +309,31 @@ static void check_one_meminfo(const char *path, int node)
 	total = vmstat_get(&m, "MemTotal") / page_kb;
 	free = vmstat_get(&m, "MemFree") / page_kb;
 	if (total != managed_of(&before, node) && total != managed_of(&after, node))
-		mmg_fail("%s: MemTotal is %lu pages, the zones manage %lu", path, total,
-			 managed_of(&after, node));
+		differ("%s: MemTotal is %lu pages, the zones manage %lu", path, total,
+		       managed_of(&after, node));
 	if (outside(free, free_of(&before, node), free_of(&after, node), SLACK))
-		mmg_fail("%s: MemFree is %lu pages, the zones have %lu then %lu", path, free,
-			 free_of(&before, node), free_of(&after, node));
-	zoneinfo_free(&before);
-	zoneinfo_free(&after);
+		differ("%s: MemFree is %lu pages, the zones have %lu then %lu", path, free,
+		       free_of(&before, node), free_of(&after, node));
 }
 
 static void check_meminfo(const struct mmg_case *c)
 {
 	struct node_set online;
-	char path[96];
+	char file[96];
 	int n, nodes = 0;
 
 	(void)c;
 	skip_lazy();
-	check_one_meminfo("/proc/meminfo", -1);
+	node = -1;
+	path = "/proc/meminfo";
+	compare(look_meminfo);
 	if (node_state("online", &online))
 		mmg_broken("reading the online nodes failed");
 	for (n = node_set_next(&online, -1); n >= 0; n = node_set_next(&online, n)) {
-		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", n);
-		check_one_meminfo(path, n);
+		snprintf(file, sizeof(file), "/sys/devices/system/node/node%d/meminfo", n);
+		node = n;
+		path = file;
+		compare(look_meminfo);
 		nodes++;
 	}
 	mmg_pass("MemTotal and MemFree are the sums over the zones, in all and on %d nodes",
@@ -288,31 +341,31 @@ static void check_meminfo(const struct mmg_case *c)
 }
 
 /* Counter @name summed over the zones of @node */
-static unsigned long node_sum(const struct zoneinfo *zi, int node, const char *name)
+static unsigned long node_sum(const struct zoneinfo *zi, int nid, const char *name)
 {
 	unsigned long sum = 0, one;
 	size_t i;
 
 	for (i = 0; i < zi->nr_zones; i++)
-		if (zi->zones[i].node == node && zi_zone_stat(&zi->zones[i], name, &one))
+		if (zi->zones[i].node == nid && zi_zone_stat(&zi->zones[i], name, &one))
 			sum += one;
 	return sum;
 }
 
-/* A node's own file of counters, the zones read before and after it */
-static void node_file(int node, const char *name, struct vmstat *v)
+/* The node's own file of counters, the zones read before and after it */
+static void node_file(const char *name, struct vmstat *v)
 {
-	char path[96];
+	char file[96];
 
-	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/%s", node, name);
+	snprintf(file, sizeof(file), "/sys/devices/system/node/node%d/%s", node, name);
 	bracket_open();
-	if (vmstat_read(path, v))
-		mmg_skip("no %s: CONFIG_NUMA is needed", path);
+	if (vmstat_read(file, v))
+		mmg_skip("no %s: CONFIG_NUMA is needed", file);
 	bracket_close();
 }
 
 /* The counters of a node's zones, summed, in its own vmstat file */
-static void node_vmstat(const struct mmg_case *c)
+static void look_vmstat(void)
 {
 	static const char * const names[] = {
 		"nr_free_pages", "nr_zone_inactive_anon", "nr_zone_active_anon",
@@ -323,71 +376,78 @@ static void node_vmstat(const struct mmg_case *c)
 		NULL, "nr_inactive_anon", "nr_active_anon", "nr_inactive_file", "nr_active_file",
 		"nr_unevictable", NULL,
 	};
-	struct node_set memory;
 	static struct vmstat v;
-	unsigned int compared = 0;
 	size_t k;
-	int n;
 
-	(void)c;
-	if (node_state("has_memory", &memory))
-		mmg_broken("reading the nodes with memory failed");
-	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
-		node_file(n, "vmstat", &v);
-		for (k = 0; k < ARRAY_SIZE(names); k++) {
-			unsigned long a = node_sum(&before, n, names[k]);
-			unsigned long b = node_sum(&after, n, names[k]), twin;
+	compared = 0;
+	node_file("vmstat", &v);
+	for (k = 0; k < ARRAY_SIZE(names); k++) {
+		unsigned long a = node_sum(&before, node, names[k]);
+		unsigned long b = node_sum(&after, node, names[k]), twin;
 
-			if (!vmstat_has(&v, names[k]))
-				continue;
-			compared++;
-			if (outside(vmstat_get(&v, names[k]), a, b, SLACK))
-				mmg_fail("node %d: %s is %lu, its zones have %lu then %lu", n,
-					 names[k], vmstat_get(&v, names[k]), a, b);
-			if (twins[k] && zi_node_stat(&before, n, twins[k], &twin) &&
-			    outside(twin, a, b, SLACK))
-				mmg_fail("node %d: %s is %lu, the zones' %s %lu", n, twins[k],
-					 twin, names[k], a);
-		}
-		zoneinfo_free(&before);
-		zoneinfo_free(&after);
+		if (!vmstat_has(&v, names[k]))
+			continue;
+		compared++;
+		if (outside(vmstat_get(&v, names[k]), a, b, SLACK))
+			differ("node %d: %s is %lu, its zones have %lu then %lu", node, names[k],
+			       vmstat_get(&v, names[k]), a, b);
+		if (twins[k] && zi_node_stat(&before, node, twins[k], &twin) &&
+		    outside(twin, a, b, SLACK))
+			differ("node %d: %s is %lu, the zones' %s %lu", node, twins[k], twin,
+			       names[k], a);
 	}
-	mmg_pass("%u counters of nodes are the sums over their zones", compared);
 }
 
-static void check_numastat(const struct mmg_case *c)
+static void look_numastat(void)
 {
 	static const char * const pairs[][2] = {
 		{ "numa_hit", "numa_hit" }, { "numa_miss", "numa_miss" },
 		{ "numa_foreign", "numa_foreign" }, { "local_node", "numa_local" },
 		{ "other_node", "numa_other" }, { "interleave_hit", "numa_interleave" },
 	};
-	struct node_set memory;
 	static struct vmstat v;
-	unsigned int compared = 0;
 	size_t k;
-	int n;
 
-	(void)c;
+	compared = 0;
+	node_file("numastat", &v);
+	for (k = 0; k < ARRAY_SIZE(pairs); k++) {
+		unsigned long a = node_sum(&before, node, pairs[k][1]);
+		unsigned long b = node_sum(&after, node, pairs[k][1]);
+
+		compared++;
+		/* the node's sum has zones that lost their memory, too; zoneinfo has not */
+		if (outside(vmstat_get(&v, pairs[k][0]), a, b, SLACK))
+			differ("node %d: %s is %lu, its zones' %s were %lu then %lu", node,
+			       pairs[k][0], vmstat_get(&v, pairs[k][0]), pairs[k][1], a, b);
+	}
+}
+
+/* Each node with memory; how many numbers were compared */
+static unsigned int compare_nodes(void (*look)(void))
+{
+	struct node_set memory;
+	unsigned int all = 0;
+
 	if (node_state("has_memory", &memory))
 		mmg_broken("reading the nodes with memory failed");
-	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
-		node_file(n, "numastat", &v);
-		for (k = 0; k < ARRAY_SIZE(pairs); k++) {
-			unsigned long a = node_sum(&before, n, pairs[k][1]);
-			unsigned long b = node_sum(&after, n, pairs[k][1]);
-
-			compared++;
-			/* the node's sum has zones that lost their memory, too; zoneinfo has not */
-			if (outside(vmstat_get(&v, pairs[k][0]), a, b, SLACK))
-				mmg_fail("node %d: %s is %lu, its zones' %s were %lu then %lu", n,
-					 pairs[k][0], vmstat_get(&v, pairs[k][0]), pairs[k][1], a,
-					 b);
-		}
-		zoneinfo_free(&before);
-		zoneinfo_free(&after);
+	for (node = node_set_next(&memory, -1); node >= 0; node = node_set_next(&memory, node)) {
+		compare(look);
+		all += compared;
 	}
-	mmg_pass("%u numbers of numastat are the sums over the zones", compared);
+	return all;
+}
+
+static void node_vmstat(const struct mmg_case *c)
+{
+	(void)c;
+	mmg_pass("%u counters of nodes are the sums over their zones", compare_nodes(look_vmstat));
+}
+
+static void check_numastat(const struct mmg_case *c)
+{
+	(void)c;
+	mmg_pass("%u numbers of numastat are the sums over the zones",
+		 compare_nodes(look_numastat));
 }
 
 /*

@@ -57,6 +57,28 @@ void memcg_require(void)
 		mmg_skip("%s: %s: run as root", MEMCG_ROOT, strerror(errno));
 }
 
+bool memcg_there(void)
+{
+	char *text = mmg_read_file(MEMCG_ROOT "/cgroup.subtree_control", NULL);
+	bool on = text && has_word(text, "memory") && !access(MEMCG_ROOT, W_OK);
+
+	free(text);
+	return on;
+}
+
+void memcg_home(struct memcg *cg)
+{
+	char *text = mmg_read_file("/proc/self/cgroup", NULL);
+	char *line = text ? strstr(text, "0::/") : NULL;
+
+	if (!line)
+		mmg_broken("/proc/self/cgroup has no line of cgroup2");
+	snprintf(cg->dir, sizeof(cg->dir), "%s%.*s", MEMCG_ROOT, (int)strcspn(line + 3, "\n"),
+		 line + 3);
+	cg->path = cg->dir + strlen(MEMCG_ROOT);
+	free(text);
+}
+
 void memcg_create(struct memcg *cg, const struct memcg *parent, const char *name)
 {
 	int err;

@@ -30,6 +30,12 @@ struct memcg {
  */
 void memcg_require(void);
 
+/* Whether groups can be made here, for what is only better with one */
+bool memcg_there(void);
+
+/* The group that the caller is in */
+void memcg_home(struct memcg *cg);
+
 /*
  * Create MEMCG_ROOT/mmgate.PID.NAME, or @parent/NAME with the controllers passed
  * down to it.  Broken where that is refused.

@@ -21,6 +21,7 @@
  * Swap is left alone (swappiness 0), the case is locked in memory, ratio 1 takes the
  * lower zones out of the question, and the zone is filled up again when more came
  * free than was put there.  Where pages go on being reclaimed, the case is broken.
+ * Rounds that failed before the case count, too: they are made to be forgotten first.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@
 static int node, zone;			/* the zone that is filled: the node's uppermost */
 static char *locked;			/* memory of the case that cannot be reclaimed */
 static size_t used;
+static bool from_zero;			/* kswapd's failed rounds are counted from 0 */
 static struct fill cache = { .fd = -1 };
 
 static const struct zi_zone *look(struct zoneinfo *zi)
@@ -168,6 +170,36 @@ static size_t revive(void)
 	return read_until_awake();
 }
 
+/*
+ * Rounds that freed nothing are counted until something is freed (kswapd_failures), be it
+ * hours before the case: the search for huge pages alone makes kswapd fail some.  A group
+ * that gives a page back while the node is balanced sets the count to 0 on every kernel:
+ * shrink_node() in mm/vmscan.c, kswapd_try_clear_hopeless() on those of
+ * hopeless_until_balanced.  Without groups nobody can tell how many rounds are left.
+ */
+static void forget_failures(void)
+{
+	struct memcg cg, home;
+	struct fill f;
+	u64 was;
+
+	if (!memcg_there())
+		return;
+	memcg_home(&home);
+	memcg_create(&cg, NULL, "freed");
+	if (!memcg_has(&cg, "memory.reclaim"))
+		return;
+	memcg_enter(&cg, 0);
+	fill_start(&f, FILL_FILE, 4 * MIB);
+	fill_more(&f, 2 * MIB);
+	memcg_drain_lru();
+	memcg_enter(&home, 0);
+	was = memcg_read(&cg, "memory.current");
+	memcg_reclaim(&cg, MIB, NULL);
+	from_zero = memcg_read(&cg, "memory.current") < was;
+	fill_stop(&f);
+}
+
 /* Ratio 1, marks far apart, no swapping; then the uppermost zone filled up to LEFT above high */
 static void prepare(void)
 {
@@ -179,6 +211,7 @@ static void prepare(void)
 	if (!fill_data_dir(dev, sizeof(dev)))
 		mmg_skip("no filesystem on a device; use a machine with a disk: small-zones");
 	mm_need_events();
+	mm_usual_reclaim();
 	mm_shrink_slabs();
 	mmg_save_setting(ZI_RATIO_PATH);
 	mmg_save_setting("/proc/sys/vm/min_free_kbytes");
@@ -203,6 +236,7 @@ static void prepare(void)
 	if (z->free > keep)
 		hog_start(node, (z->free - keep) * mm_page_size());
 	zoneinfo_free(&zi);
+	forget_failures();
 	locked = mm_map(MOST);
 	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		mmg_skip("locking memory: %s", strerror(errno));
@@ -319,7 +353,9 @@ static void until_given_up(void)
 		mmg_broken("kswapd found something to free each of %d times", tries);
 	mmg_metric("rounds", rounds() - began);
 	mmg_metric("fills", tries + 1);
-	if (rounds() - began < RETRIES)
+	if (!from_zero)
+		mmg_info("no group to free pages of: kswapd may have failed before");
+	else if (rounds() - began < RETRIES)
 		mmg_fail("kswapd gave up after %lu rounds, must be %d without a page",
 			 rounds() - began, RETRIES);
 	zoneinfo_free(&zi);

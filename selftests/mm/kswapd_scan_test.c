@@ -57,11 +57,12 @@ static void pick(struct zoneinfo *zi)
 /* Every zone of the node but @left bytes above its high watermark and its reserve */
 static void fill_up(size_t left)
 {
-	unsigned long page = mm_page_size(), want = 0;
+	unsigned long page = mm_page_size(), want = 0, room = 0;
 	long ratio[ZI_MAX_ZONES];
 	struct zoneinfo zi;
 	size_t i;
 
+	mm_usual_reclaim();
 	mm_shrink_slabs();
 	mm_fresh_ratio(ratio);
 	pick(&zi);
@@ -73,8 +74,14 @@ static void fill_up(size_t left)
 
 		if (z->node == node && z->free > keep)
 			want += z->free - keep;
+		if (z->node == node && z->free > keep - left / page)
+			room += z->free - (keep - left / page);
 	}
 	zoneinfo_free(&zi);
+	/* page cache has no more than that to be in: with less the OOM killer is right */
+	if (room < left / page)
+		mmg_skip("node %d has %lu MiB above high watermarks and reserves, %zu are needed",
+			 node, room * page / MIB, left / MIB);
 	mmg_doing("filling node %d", node);
 	hog_start(node, want * page);
 }
@@ -157,7 +164,7 @@ static void churn_until_awake(size_t bytes)
 /* Read past what is free; what was scanned and freed for it */
 static void steady(const struct mmg_case *c)
 {
-	unsigned long scan, steal, direct;
+	unsigned long scan, steal, direct, skipped;
 	double asleep, ratio;
 	size_t bytes;
 
@@ -173,11 +180,13 @@ static void steady(const struct mmg_case *c)
 	scan = scanned(&now) - scanned(&before);
 	steal = vmstat_delta(&before, &now, "pgsteal_kswapd");
 	direct = vmstat_delta(&before, &now, "pgscan_direct");
+	skipped = vmstat_sum(&now, "pgskip_") - vmstat_sum(&before, "pgskip_");
 	ratio = steal ? (double)scan / steal : 0;
 	mmg_metric("read_mib", file.reads / MIB);
 	mmg_metric("kswapd_scanned", scan);
 	mmg_metric("kswapd_reclaimed", steal);
 	mmg_metric("direct_scanned", direct);
+	mmg_metric("skipped", skipped);
 	mmg_metric("scanned_per_mib", (double)(scan + direct) / (file.reads / MIB));
 	mmg_metric("scanned_per_reclaimed", ratio);
 	mmg_metric("pageoutrun", vmstat_delta(&before, &now, "pageoutrun"));

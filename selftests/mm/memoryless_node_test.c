@@ -23,6 +23,7 @@
 #include "mm_util.h"
 
 #define BYTES		(2 * MIB)
+#define SPARE		512		/* pages left to a node beyond what is asked for */
 #define NODE_DIR	"/sys/devices/system/node"
 
 static struct node_set possible, online, memory, cpus, empty;
@@ -178,6 +179,18 @@ static void nearest(int from, struct node_set *near)
 	}
 }
 
+/* A node that has not gives the job to the next one */
+static bool have_room(const struct node_set *set, unsigned long pages)
+{
+	int n;
+
+	for (n = node_set_next(set, -1); n >= 0; n = node_set_next(set, n)) {
+		if (!mm_node_has_room(n, pages))
+			return false;
+	}
+	return true;
+}
+
 static void served_by_nearest(const struct mmg_case *c)
 {
 	long count[MAX_NODES], all = BYTES / mm_page_size();
@@ -194,6 +207,8 @@ static void served_by_nearest(const struct mmg_case *c)
 		if (node_run_on(n))
 			continue;
 		nearest(n, &near);
+		if (!have_room(&near, all + SPARE))
+			continue;
 		at = mm_map(BYTES);
 		mm_touch(at, BYTES, count);
 		munmap(at, BYTES);
@@ -208,7 +223,8 @@ static void served_by_nearest(const struct mmg_case *c)
 				 good, all, n, text);
 	}
 	if (!judged)
-		mmg_skip("no node without memory has a CPU; use machine memoryless");
+		mmg_skip("no node without memory has a CPU and a nearest node with %ld pages to give; use machine memoryless",
+			 all + SPARE);
 	mmg_pass("CPUs of %d nodes without memory got it all from the nearest", judged);
 }
 
@@ -247,8 +263,12 @@ static void policy_mixed(const struct mmg_case *c)
 
 	(void)c;
 	need_empty();
-	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n))
-		last = n;
+	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n)) {
+		if (mm_node_has_room(n, all + SPARE))
+			last = n;
+	}
+	if (last < 0)
+		mmg_skip("no node has %ld pages above its watermarks", all + SPARE);
 	for (i = 0; i < ARRAY_SIZE(policies); i++) {
 		char *at = mm_map(BYTES), text[64];
 
@@ -286,9 +306,11 @@ static void numa_counts(const struct mmg_case *c)
 	need_empty();
 	mm_need_numa_stat();
 	for (n = node_set_next(&empty, -1); n >= 0; n = node_set_next(&empty, n)) {
+		struct node_set near;
 		char *at;
 
-		if (node_run_on(n))
+		nearest(n, &near);
+		if (node_run_on(n) || !have_room(&near, all + SPARE))
 			continue;
 		for (k = node_set_next(&online, -1); k >= 0; k = node_set_next(&online, k)) {
 			snprintf(path, sizeof(path), NODE_DIR "/node%d/numastat", k);
@@ -318,7 +340,8 @@ static void numa_counts(const struct mmg_case *c)
 		judged++;
 	}
 	if (!judged)
-		mmg_skip("no node without memory has a CPU; use machine memoryless");
+		mmg_skip("no node without memory has a CPU and a nearest node with %ld pages to give; use machine memoryless",
+			 all + SPARE);
 	mmg_pass("numastat counted %ld pages each for %d nodes where they came from", all, judged);
 }
 

@@ -148,6 +148,56 @@ void mm_refresh(void)
 }
 
 /**
+ * mm_usual_reclaim() - turn off what a user may have set in the way of kswapd
+ *
+ * min_ttl_ms: kswapd asks for the OOM killer where every generation is younger than that
+ * (lru_gen_age_node() in mm/vmscan.c), and what a case has just put there is.
+ * zone_reclaim_mode: who allocates takes clean cache of the nearest node before kswapd is
+ * woken at all (get_page_from_freelist() in mm/page_alloc.c).
+ * Both are 0 while the case runs.  Nothing is done where the kernel has no such file.
+ */
+void mm_usual_reclaim(void)
+{
+	static const char *const paths[] = {
+		"/sys/kernel/mm/lru_gen/min_ttl_ms", "/proc/sys/vm/zone_reclaim_mode",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(paths); i++) {
+		if (access(paths[i], W_OK))
+			continue;
+		mmg_save_setting(paths[i]);
+		mmg_write_setting(paths[i], "0");
+	}
+}
+
+/**
+ * mm_node_has_room() - can user memory be had from a node before reclaim begins?
+ * @node:	node id
+ * @pages:	how many
+ *
+ * Return: whether the node's zones have that many above their high watermarks and reserves.
+ */
+bool mm_node_has_room(int node, unsigned long pages)
+{
+	unsigned long above = 0;
+	struct zoneinfo zi;
+	size_t i;
+
+	mm_zoneinfo(&zi);
+	for (i = 0; i < zi.nr_zones; i++) {
+		const struct zi_zone *z = &zi.zones[i];
+		unsigned long mark = z->high + (z->nr_protection ?
+						z->protection[z->nr_protection - 1] : 0);
+
+		if (z->node == node && z->free > mark)
+			above += z->free - mark;
+	}
+	zoneinfo_free(&zi);
+	return above >= pages;
+}
+
+/**
  * mm_shrink_slabs() - make the kernel give back what it keeps of freed slab objects
  *
  * On a KASAN kernel that is up to a 32nd of memory, in the quarantine.  A batch that

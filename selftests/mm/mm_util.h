@@ -29,6 +29,8 @@ void mm_write_ratio(long value);
 bool mm_ratio_checked(void);
 bool mm_rule(enum mmg_rule rule);
 void mm_refresh(void);
+void mm_usual_reclaim(void);
+bool mm_node_has_room(int node, unsigned long pages);
 void mm_shrink_slabs(void);
 void mm_vmstat(struct vmstat *v);
 void mm_need_counters(const char *const *names);

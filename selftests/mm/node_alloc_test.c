@@ -44,26 +44,6 @@ static void need_nodes(int least)
 			 node_set_count(&memory));
 }
 
-/* Has the node @pages that user memory can have before reclaim begins? */
-static bool has_room(int node, unsigned long pages)
-{
-	unsigned long above = 0;
-	struct zoneinfo zi;
-	size_t i;
-
-	mm_zoneinfo(&zi);
-	for (i = 0; i < zi.nr_zones; i++) {
-		const struct zi_zone *z = &zi.zones[i];
-		unsigned long mark = z->high + (z->nr_protection ?
-						z->protection[z->nr_protection - 1] : 0);
-
-		if (z->node == node && z->free > mark)
-			above += z->free - mark;
-	}
-	zoneinfo_free(&zi);
-	return above >= pages;
-}
-
 static void policy_one(const struct mmg_case *c)
 {
 	const enum node_policy *policy = c->arg;
@@ -76,7 +56,7 @@ static void policy_one(const struct mmg_case *c)
 		char *at;
 		int ret;
 
-		if (!has_room(n, all + SPARE))
+		if (!mm_node_has_room(n, all + SPARE))
 			continue;
 		at = mm_map(BYTES);
 		ret = node_bind_range(at, BYTES, *policy, &one);
@@ -106,7 +86,7 @@ static void interleave(const struct mmg_case *c)
 	all = BYTES / mm_page_size();
 	share = all / node_set_count(&memory);
 	for (n = node_set_next(&memory, -1); n >= 0; n = node_set_next(&memory, n))
-		if (!has_room(n, share + SPARE))
+		if (!mm_node_has_room(n, share + SPARE))
 			mmg_skip("node %d has not %ld pages above its watermarks", n,
 				 share + SPARE);
 	ret = node_bind_range(at, BYTES, NODE_INTERLEAVE, &memory);
@@ -151,7 +131,7 @@ static void local(const struct mmg_case *c)
 		int want = nearest(n, &memory);
 		char *at;
 
-		if (want < 0 || node_run_on(n) || !has_room(want, all + SPARE))
+		if (want < 0 || node_run_on(n) || !mm_node_has_room(want, all + SPARE))
 			continue;
 		at = mm_map(BYTES);
 		mm_touch(at, BYTES, count);
@@ -174,6 +154,7 @@ static void fill_node(int node)
 	size_t i;
 
 	mmg_doing("filling node %d", node);
+	mm_usual_reclaim();
 	mm_zoneinfo(&zi);
 	for (i = 0; i < zi.nr_zones; i++) {
 		const struct zi_zone *z = &zi.zones[i];
@@ -247,7 +228,7 @@ static void fallback_order(const struct mmg_case *c)
 			continue;
 		fill_node(full);
 		/* one that was filled before may have too little left on a debug kernel */
-		if (!has_room(next, 2 * FALL_PAGES + MIB / mm_page_size()))
+		if (!mm_node_has_room(next, 2 * FALL_PAGES + MIB / mm_page_size()))
 			continue;
 		read_numastat(full, &full_before);
 		read_numastat(next, &next_before);
@@ -336,7 +317,7 @@ static void zone_order(const struct mmg_case *c)
 		int tries = 3;
 
 		/* the pages of a small node would be got by the OOM killer alone */
-		if (!has_room(n, TAKE / mm_page_size() + SPARE))
+		if (!mm_node_has_room(n, TAKE / mm_page_size() + SPARE))
 			continue;
 		node_set_policy(NODE_BIND, &one);
 		/* others may take and give meanwhile: one quiet try is enough */
@@ -378,7 +359,7 @@ static void numa_counts(const struct mmg_case *c)
 		long count[MAX_NODES], hit, loc, miss;
 		char *at;
 
-		if (!has_room(n, all + SPARE))
+		if (!mm_node_has_room(n, all + SPARE))
 			continue;
 		at = mm_map(BYTES);
 		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/numastat", n);
@@ -438,6 +419,7 @@ static void thisnode(const struct mmg_case *c)
 	for (i = 0; i < zi.nr_zones; i++)
 		all += zi.zones[i].node == last ? zi.zones[i].managed * mm_page_size() : 0;
 	zoneinfo_free(&zi);
+	mm_usual_reclaim();
 	mmg_doing("asking node %d for all of its memory in huge pages", last);
 	gained = hog_start(last, all + 8 * hog_huge_bytes()) / hog_huge_bytes();
 	if (gained * hog_huge_bytes() >= all)
@@ -474,6 +456,7 @@ static void thisnode_moved(const struct mmg_case *c)
 	for (i = 0; i < zi.nr_zones; i++)
 		all += zi.zones[i].node == to ? zi.zones[i].managed * mm_page_size() : 0;
 	zoneinfo_free(&zi);
+	mm_usual_reclaim();
 	mmg_doing("filling node %d with huge pages", to);
 	hog_start(to, all + 8 * hog_huge_bytes());
 	mm_zoneinfo(&zi);
@@ -483,7 +466,7 @@ static void thisnode_moved(const struct mmg_case *c)
 	/* more than is free there and than reclaim may find */
 	pages = spare + FALL_MOST / mm_page_size();
 	for (n = node_set_next(&memory, -1); n >= 0 && from < 0; n = node_set_next(&memory, n)) {
-		if (n != to && has_room(n, pages + SPARE))
+		if (n != to && mm_node_has_room(n, pages + SPARE))
 			from = n;
 	}
 	if (from < 0)

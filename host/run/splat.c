@@ -45,6 +45,7 @@ struct splat {
 	char *site;		/* place in this very build, or NULL */
 	char *test;
 	GPtrArray *frames;	/* of the first trace */
+	GPtrArray *locks;	/* lockdep's: the first two classes that it names, or NULL */
 	GString *text;
 	guint lines, quiet;
 	bool trace;		/* in a "Call Trace:" now */
@@ -128,7 +129,7 @@ static char *plain_name(char *fn)
 {
 	static const char *const marks[] = {
 		".isra.", ".constprop.", ".part.", ".cold", ".llvm.", ".lto_priv.", ".localalias",
-		".__uniq.", ".cfi",
+		".__uniq.", ".cfi", ".argprom", ".argelim", ".retelim", ".specialized.", ".warm", ".kcov",
 	};
 
 	for (gsize i = 0; fn && i < G_N_ELEMENTS(marks); i++) {
@@ -234,6 +235,13 @@ static char *tag_of(const struct splat_kind *k, const char *line, const char *ma
 		return race_of(line);
 	if (!strcmp(k->kind, "lockdep"))
 		return g_strdup(matched);
+	if (!strcmp(k->kind, "SLUB")) {
+		/* after the cache's name, which may be one of several drawn at random at boot */
+		at = strstr(line, "): ");
+		at = at ? at + 3 : "";
+		at += g_str_has_prefix(at, "Left ") ? 5 : g_str_has_prefix(at, "Right ") ? 6 : 0;
+		return words(at, 2);
+	}
 	if (!strcmp(k->kind, "BUG") && !(k->flags & SPLAT_OF_FAULT)) {
 		at = strstr(line, "BUG: ");
 		return at ? words(at + 5, 4) : NULL;
@@ -269,9 +277,59 @@ static void hash(GChecksum *sum, const char *text)
 	g_checksum_update(sum, (const guchar *)text, -1);
 }
 
+/* Bytes of an address or another number of eight hexadecimal digits or more that a word begins with, or 0 */
+static gsize address_len(const char *title, const char *p)
+{
+	gsize n = 0;
+
+	if (p > title && g_ascii_isalnum(p[-1]))
+		return 0;
+	p += g_str_has_prefix(p, "0x") ? 2 : 0;
+	while (g_ascii_isxdigit(p[n]))
+		n++;
+	if (n < 8 || g_ascii_isalnum(p[n]) || p[n] == '_')
+		return 0;
+	return n + (p[-1] == 'x' ? 2 : 0);
+}
+
+/* A title's words; of its digits only those of a place in the source count, where that is all that two have to differ in */
+static void hash_title(GChecksum *sum, const char *title)
+{
+	bool place = strstr(title, ".c:") || strstr(title, ".h:") || strstr(title, ".S:");
+
+	for (const char *p = title; *p; p++) {
+		gsize n = address_len(title, p);
+
+		if (n)
+			p += n - 1;
+		else if (place || !g_ascii_isdigit(*p))
+			g_checksum_update(sum, (const guchar *)p, 1);
+	}
+}
+
+/*
+ * The name of a system call without the layers of wrappers that a compiler inlines or not: "sys_madvise" of
+ * __x64_sys_madvise, __se_sys_madvise and __do_sys_madvise.
+ */
+static const char *without_wrapper(const char *fn)
+{
+	static const char *const layers[] = {
+		"__x64_", "__ia32_", "__arm64_", "__riscv_", "__s390x_", "__s390_", "__powerpc_", "__se_", "__do_", "__loongarch_",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(layers); i++) {
+		gsize n = strlen(layers[i]);
+
+		if (!strncmp(fn, layers[i], n) && (g_str_has_prefix(fn + n, "sys_") || g_str_has_prefix(fn + n, "compat_sys_")))
+			return fn + n;
+	}
+	return fn;
+}
+
 static char *fingerprint(const struct splat *sp)
 {
 	GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
+	const char *last = NULL;
 	guint used = 0;
 	char *hex;
 
@@ -285,23 +343,19 @@ static char *fingerprint(const struct splat *sp)
 		used = NR_FRAMES;
 	}
 	for (guint i = 0; i < sp->frames->len && used < NR_FRAMES; i++) {
-		const char *fn = g_ptr_array_index(sp->frames, i);
+		const char *fn = without_wrapper(g_ptr_array_index(sp->frames, i));
 
-		if (splat_reporter(fn))
+		if (splat_reporter(fn) || splat_ending(fn) || (last && !strcmp(fn, last)))
 			continue;
 		hash(sum, fn);
+		last = fn;
 		used++;
 	}
-	/*
-	 * Nothing to tell it by but its words.  The digits in them do not count,
-	 * except for a place in the source, which is all that two have to differ in.
-	 */
+	for (guint i = 0; sp->locks && i < sp->locks->len; i++)
+		hash(sum, g_ptr_array_index(sp->locks, i));
+	/* Nothing to tell it by but its words */
 	if (!used) {
-		bool place = strstr(sp->title, ".c:") || strstr(sp->title, ".h:") || strstr(sp->title, ".S:");
-
-		for (const char *p = sp->title; *p; p++)
-			if (place || !g_ascii_isdigit(*p))
-				g_checksum_update(sum, (const guchar *)p, 1);
+		hash_title(sum, sp->title);
 		/* only reporters were seen: better one entry a reporter than one for all */
 		if (sp->function)
 			hash(sum, sp->function);
@@ -320,6 +374,7 @@ static void splat_free(struct splat *sp)
 	g_free(sp->site);
 	g_free(sp->test);
 	g_ptr_array_unref(sp->frames);
+	g_clear_pointer(&sp->locks, g_ptr_array_unref);
 	g_string_free(sp->text, TRUE);
 	g_free(sp);
 }
@@ -483,6 +538,28 @@ static bool at_register(const struct splat *sp)
 }
 
 /*
+ * "(&mm->mmap_lock/1){++++}-{3:3}": lockdep's print_lock_name(), without the number of a lock's copy ("#2").
+ * Two deadlocks at the same place differ in the locks that they are about.
+ */
+static void lock_named(struct splat *sp, const char *line)
+{
+	const char *to = strstr(line, "){"), *from = line;
+	char *name;
+
+	if (!to || strcmp(sp->kind, "lockdep") || sp->trace || sp->traced || (sp->locks && sp->locks->len >= 2))
+		return;
+	from = strstr(line, " (");
+	from = from && from < to ? from + 2 : *line == '(' ? line + 1 : NULL;
+	if (!from)
+		return;
+	if (!sp->locks)
+		sp->locks = g_ptr_array_new_with_free_func(g_free);
+	name = g_strndup(from, to - from);
+	name[strcspn(name, "#")] = '\0';
+	g_ptr_array_add(sp->locks, name);
+}
+
+/*
  * One line that another CPU, a driver or a program put between two frames does
  * not end a trace; what heads another part of a report does.
  */
@@ -530,6 +607,7 @@ static bool splat_more(struct scan *s, struct splat *sp, const char *line, bool 
 	if (strstr(line, "TASK>") || strstr(line, "IRQ>") || strstr(line, "NMI>") || strstr(line, " ? ") || g_str_has_prefix(line, "? ") ||
 	    strstr(line, "[inline]") || (sp->trace && is_registers(line)))
 		return true;
+	lock_named(sp, line);
 	if (sp->trace && between_frames(sp, line, foreign)) {
 		sp->gap |= !foreign;
 		return true;

@@ -55,4 +55,7 @@ extern const size_t splat_nr_innocents;
 /* True for a function that only reports: the one that matters is its caller */
 bool splat_reporter(const char *function);
 
+/* True for a function that every system call, thread or work goes through: it says nothing of a bug */
+bool splat_ending(const char *function);
+
 #endif /* MMGATE_SPLAT_H */

@@ -462,7 +462,15 @@ static const char *const reporters[] = {
 	"find_*_bit*", "_find_*_bit*", "bitmap_*", "__bitmap_*", "atomic_*", "atomic64_*", "raw_atomic*", "arch_atomic*",
 	"arch_test_*", "__atomic_*", "list_*", "hlist_*", "__hlist_*", "llist_*", "rb_erase*", "rb_insert*", "rb_next", "rb_prev",
 	"rb_first*", "__rb_*", "xas_*", "xa_*", "__xa_*", "idr_*", "memzero_explicit", "kmemdup*", "kstrdup*", "vsnprintf",
-	"snprintf", "sprintf", "string_nocheck", "percpu_ref_*", "percpu_counter_*",
+	"snprintf", "sprintf", "string_nocheck", "percpu_ref_*", "percpu_counter_*", "string", "pointer", "format_decode",
+	"vscnprintf", "seq_printf", "seq_puts", "kasprintf", "kvasprintf*", "radix_tree_*", "__radix_tree_*", "ida_*", "lockref_*",
+	"mas_*", "mtree_*", "__mt_*", "copy_page*", "clear_page*", "copy_mc_*", "copy_highpage", "__arch_copy*", "__arch_clear_user",
+	"raw_copy_*", "__raw_copy_*", "__get_user_*", "__put_user_*", "iov_iter_*", "csum_and_copy_*", "do_csum", "crc32*",
+	/* addresses, mappings and references of pages */
+	"__phys_addr*", "__virt_to_phys*", "virt_to_*", "__virt_addr_valid", "vmalloc_to_*", "kmap*", "kunmap*", "__kmap*", "__kunmap*",
+	"folio_get", "folio_put*", "__folio_put*", "put_page*", "get_page", "try_get_page", "try_get_folio", "try_grab_*", "folio_ref_*",
+	"page_ref_*", "folio_unlock", "unlock_page", "folio_lock", "lock_page", "folio_end_writeback*", "end_page_writeback",
+	"page_counter_*", "mmap_assert_*", "vma_assert_*", "rwsem_assert_*", "assert_*locked*", "lockdep_assert*",
 	/* checks on behalf of the caller */
 	"fortify_panic", "__fortify_panic", "__fortify_report", "fortify_report", "usercopy_abort", "__check_object_size*",
 	"check_heap_object", "__check_heap_object", "check_object_size", "check_stack_object", "__stack_chk_fail",
@@ -502,7 +510,19 @@ static const char *const reporters[] = {
 	"rcu_sched_clock_irq", "rcu_dump_cpu_stacks", "sched_show_task", "nmi_cpu_backtrace*", "nmi_trigger_cpumask_backtrace",
 	"update_process_times", "tick_*", "__hrtimer_run_queues", "hrtimer_interrupt", "smp_call_function_*",
 	"csd_lock_wait*", "__cmpwait*", "dump_header", "oom_kill_process", "out_of_memory", "mem_cgroup_out_of_memory",
-	"dump_task*",
+	"dump_task*", "__wake_up*", "wake_up*", "try_to_wake_up", "swake_up*", "complete", "complete_all", "add_wait_queue*",
+	"remove_wait_queue*", "finish_wait", "autoremove_wake_function", "default_wake_function", "on_each_cpu*", "call_rcu*",
+	"__call_rcu*", "kvfree_call_rcu", "synchronize_rcu*", "synchronize_srcu*",
+	/* timers, work, interrupts, objects and DMA of a caller */
+	"__mod_timer", "mod_timer*", "add_timer*", "del_timer*", "timer_delete*", "timer_shutdown*", "__timer_delete*", "try_to_del_timer*",
+	"hrtimer_start*", "hrtimer_cancel", "hrtimer_try_to_cancel", "__flush_work*", "flush_work*", "flush_delayed_work", "flush_rcu_work",
+	"drain_workqueue", "destroy_workqueue", "check_flush_dependency", "start_flush_work", "__queue_work", "queue_work_on",
+	"__queue_delayed_work", "queue_delayed_work_on", "mod_delayed_work_on", "cancel_work*", "cancel_delayed_work*", "__cancel_work*",
+	"kobject_*", "sysfs_warn_dup", "sysfs_create_*", "sysfs_remove_*", "sysfs_add_*", "internal_create_group*", "kernfs_remove_by_name*",
+	"remove_proc_entry", "remove_proc_subtree", "proc_register", "proc_create*", "__enable_irq", "enable_irq", "disable_irq*",
+	"free_irq", "__free_irq", "check_unmap", "check_sync", "check_for_stack", "check_for_illegal_area", "add_dma_entry", "debug_dma_*",
+	"dma_map_*", "dma_unmap_*", "dma_free_*", "dma_alloc_*", "__static_key_slow_*", "static_key_slow_*", "jump_label_update",
+	"module_put", "__put_task_struct*", "__put_cred", "css_put", "css_get", "dst_release",
 	/* traps and interrupts of all architectures */
 	"die", "__die*", "die_*", "oops_*", "do_trap*", "do_error_trap", "exc_*", "asm_exc_*", "do_invalid_op", "invalid_op",
 	"do_general_protection", "general_protection", "do_divide_error", "divide_error", "page_fault*", "do_page_fault*",
@@ -522,25 +542,50 @@ static const char *const reporters[] = {
 	"kernel_stack_overflow", "stack_overflow", "handle_stack_overflow",
 };
 
-bool splat_reporter(const char *function)
-{
-	static GHashTable *whole;
-	static GPtrArray *patterns;
+/* How the kernel was entered, and what runs a thread or a work: below the frames that tell one bug from another */
+static const char *const endings[] = {
+	"do_syscall_*", "x64_sys_call", "entry_SYSCALL_*", "entry_INT80_*", "entry_SYSENTER_*", "do_int80_*", "do_fast_syscall_*",
+	"ia32_sys_call", "invoke_syscall*", "el0_svc*", "el0t_64_*", "el0t_32_*", "do_el0_svc*", "ret_from_fork*", "ret_fast_syscall",
+	"kthread", "worker_thread", "process_one_work", "process_scheduled_works", "system_call_*", "do_trap_ecall_u", "ret_from_kernel_thread*",
+	"syscall_handler", "__do_syscall", "call_on_stack", "start_kernel", "x86_64_start_*", "secondary_startup_64*", "common_startup_64",
+	"do_one_initcall", "do_initcall*", "kernel_init*", "do_group_exit", "get_signal",
+};
 
-	if (!whole) {
-		patterns = g_ptr_array_new();
-		whole = g_hash_table_new(g_str_hash, g_str_equal);
-		for (size_t i = 0; i < G_N_ELEMENTS(reporters); i++) {
-			if (strpbrk(reporters[i], "*?"))
-				g_ptr_array_add(patterns, g_pattern_spec_new(reporters[i]));
+struct names {
+	GHashTable *whole;
+	GPtrArray *patterns;
+};
+
+static bool among(struct names *n, const char *const *all, gsize nr, const char *function)
+{
+	if (!n->whole) {
+		n->patterns = g_ptr_array_new();
+		n->whole = g_hash_table_new(g_str_hash, g_str_equal);
+		for (gsize i = 0; i < nr; i++) {
+			if (strpbrk(all[i], "*?"))
+				g_ptr_array_add(n->patterns, g_pattern_spec_new(all[i]));
 			else
-				g_hash_table_add(whole, (gpointer)reporters[i]);
+				g_hash_table_add(n->whole, (gpointer)all[i]);
 		}
 	}
-	if (g_hash_table_contains(whole, function))
+	if (g_hash_table_contains(n->whole, function))
 		return true;
-	for (guint i = 0; i < patterns->len; i++)
-		if (g_pattern_spec_match_string(g_ptr_array_index(patterns, i), function))
+	for (guint i = 0; i < n->patterns->len; i++)
+		if (g_pattern_spec_match_string(g_ptr_array_index(n->patterns, i), function))
 			return true;
 	return false;
+}
+
+bool splat_reporter(const char *function)
+{
+	static struct names names;
+
+	return among(&names, reporters, G_N_ELEMENTS(reporters), function);
+}
+
+bool splat_ending(const char *function)
+{
+	static struct names names;
+
+	return among(&names, endings, G_N_ELEMENTS(endings), function);
 }

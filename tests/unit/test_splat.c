@@ -461,6 +461,10 @@ static void reporters(void **state)
 		"__pi_memset_generic", "memmove", "strscpy", "strlen", "usercopy_abort", "dump_stack", "panic",
 		"report_bug", "kasan_report", "check_memory_region", "__might_sleep", "__list_add_valid_or_report",
 		"print_circular_bug", "lockdep_rcu_suspicious", "__stack_chk_fail", "bad_page", "spin_bug",
+		"check_heap_object", "__check_object_size.part.0", "__ubsan_handle_shift_out_of_bounds", "kasan_report_invalid_free",
+		"kvmalloc_node_noprof", "page_counter_cancel", "mas_walk", "folio_unlock", "__mod_timer", "__flush_work.isra.0",
+		"__wake_up_common", "vmalloc_to_page", "__phys_addr", "debug_check_no_obj_freed", "__list_del_entry_valid",
+		"mmap_assert_write_locked", "kobject_put", "percpu_ref_put_many.constprop.0", "xas_store", "__pi_memcpy_generic",
 	};
 
 	(void)state;
@@ -493,8 +497,40 @@ static void same_and_not(void **state)
 		{ "BUG: KCSAN: data-race in a_fn / b_fn\n", "BUG: KCSAN: data-race in b_fn.isra.0+0x1/0x2 / a_fn+0x1/0x2\n" },
 		{ "BUG: unable to handle page fault for address: ffff\nOops: 0000 [#1] SMP\nRIP: 0010:walk_mm+0x1/0x2\n",
 		  "BUG: unable to handle page fault for address: eeee\nOops: Oops: 0000 [#2] SMP\nRIP: 0010:walk_mm.cold+0x1/0x2\n" },
+		/* what a compiler adds, inlines and numbers; 5.10, 6.12, 7.x */
+		{ "WARNING: CPU: 0 PID: 1 at mm/a.c:1 walk_mm.isra.0.cold+0x1/0x2\n", "WARNING: at walk_mm.constprop.0.isra.0+0x7/0x9 [kvm], CPU#0: k/45\n" },
+		{ "WARNING: CPU: 0 PID: 1 at mm/a.c:1 walk_mm.llvm.123456+0x1/0x2\n", "WARNING: CPU: 0 PID: 1 at mm/a.c:9 walk_mm.specialized.1+0x1/0x2 [m]\n" },
+		{ "BUG: scheduling while atomic: a/1/0x2\nCall Trace:\n <TASK>\n dump_stack_lvl+0x1/0x2\n a_fn+0x1/0x2\n __do_sys_madvise+0x1/0x2\n"
+		  " __se_sys_madvise+0x1/0x2\n __x64_sys_madvise+0x1/0x2\n do_syscall_64+0x1/0x2\n entry_SYSCALL_64_after_hwframe+0x1/0x2\n",
+		  "BUG: scheduling while atomic: b/7/0x1\nCall Trace:\n <TASK>\n dump_stack+0x1/0x2\n a_fn.part.0+0x1/0x2\n __arm64_sys_madvise+0x1/0x2\n"
+		  " invoke_syscall+0x1/0x2\n el0_svc_common.constprop.0+0x1/0x2\n do_el0_svc+0x1/0x2\n" },
+		{ "BUG: scheduling while atomic: a/1/0x2\nCall Trace:\n a_fn+0x1/0x2\n kthread+0x1/0x2\n ret_from_fork+0x1/0x2\n",
+		  "BUG: scheduling while atomic: a/1/0x2\nCall Trace:\n a_fn+0x1/0x2\n kthread+0x1/0x2\n ret_from_fork+0x1/0x2\n ret_from_fork_asm+0x1/0x2\n" },
+		/* addresses that differ from boot to boot, with nothing else to tell them by */
+		{ "BUG: Bad rss-counter state mm:00000000a1b2c3d4 type:MM_ANONPAGES val:2\n", "BUG: Bad rss-counter state mm:0000000055e6f7ff type:MM_ANONPAGES val:7\n" },
+		{ "mm/pgtable-generic.c:33: bad pmd ffff888012345678(00000000deadbeef)\n", "mm/pgtable-generic.c:33: bad pmd ffff8880abcdef78(80000000deadbe01)\n" },
+		/* SLUB's caches of random names; 5.13 told left from right */
+		{ "BUG kmalloc-512 (Not tainted): Redzone overwritten\nCall Trace:\n a_fn+0x1/0x2\n",
+		  "BUG kmalloc-rnd-07-512 (Tainted: G    B      ): Right Redzone overwritten\nCall Trace:\n a_fn+0x1/0x2\n" },
+		{ "WARNING: possible recursive locking detected\na/1 is trying to acquire lock:\nffff8880 (&mm->mmap_lock){++++}-{3:3}, at: f+0x1/0x2\n\n"
+		  "but task is already holding lock:\nffff8880 (&mm->mmap_lock#2){++++}-{3:3}, at: g+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n",
+		  "WARNING: possible recursive locking detected\nb/7 is trying to acquire lock:\nffff8881 (&mm->mmap_lock){++++}-{4:4}, at: f+0x7/0x9\n\n"
+		  "but task is already holding lock:\nffff8881 (&mm->mmap_lock){+.+.}-{4:4}, at: g+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n" },
 	};
 	static const char *const other[][2] = {
+		{ "BUG kmalloc-64 (Not tainted): Redzone overwritten\nCall Trace:\n kfree+0x1/0x2\n a_fn+0x1/0x2\n",
+		  "BUG kmalloc-64 (Not tainted): Object already free\nCall Trace:\n kfree+0x1/0x2\n a_fn+0x1/0x2\n" },
+		{ "list_add corruption. prev is NULL.\n" "kernel BUG at lib/list_debug.c:25!\nRIP: 0010:__list_add_valid+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n",
+		  "list_del corruption, next is LIST_POISON1\n" "kernel BUG at lib/list_debug.c:50!\nRIP: 0010:__list_del_entry_valid+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n" },
+		{ "WARNING: possible circular locking dependency detected\na/1 is trying to acquire lock:\nffff8880 (&mm->mmap_lock){++++}-{3:3}, at: a_fn+0x1/0x2\n"
+		  "but task is already holding lock:\nffffffff (fs_reclaim){+.+.}-{0:0}, at: g+0x1/0x2\nCall Trace:\n lock_acquire+0x1/0x2\n a_fn+0x1/0x2\n",
+		  "WARNING: possible circular locking dependency detected\na/1 is trying to acquire lock:\nffff8880 (&mm->mmap_lock){++++}-{3:3}, at: a_fn+0x1/0x2\n"
+		  "but task is already holding lock:\nffffffff (&inode->i_rwsem){+.+.}-{0:0}, at: g+0x1/0x2\nCall Trace:\n lock_acquire+0x1/0x2\n a_fn+0x1/0x2\n" },
+		{ "UBSAN: shift-out-of-bounds in lib/x.c:1:2\nCall Trace:\n __ubsan_handle_shift_out_of_bounds+0x1/0x2\n a_fn+0x1/0x2\n",
+		  "UBSAN: shift-out-of-bounds in lib/x.c:1:2\nCall Trace:\n __ubsan_handle_shift_out_of_bounds+0x1/0x2\n b_fn+0x1/0x2\n" },
+		{ "BUG: scheduling while atomic: a/1/0x2\nCall Trace:\n a_fn+0x1/0x2\n __x64_sys_madvise+0x1/0x2\n",
+		  "BUG: scheduling while atomic: a/1/0x2\nCall Trace:\n a_fn+0x1/0x2\n __x64_sys_mremap+0x1/0x2\n" },
+		{ "psi: task underflow! cpu=0 t=2 tasks=[0 0 0 0] clear=4 set=0\n", "psi: inconsistent task state! task=12:a cpu=0 psi_flags=4 clear=0 set=4\n" },
 		/* a trap's registers within the trace do not end it */
 		{ "WARNING: CPU: 1 PID: 1 at lib/x.c:1 debug_print_object+0x1/0x2\nCall Trace:\n panic+0x1/0x2\n __warn+0x1/0x2\n"
 		  "RIP: 0010:debug_print_object+0x1/0x2\nRSP: 0018:0 EFLAGS: 0\nRAX: 0 RBX: 0\n kfree+0x1/0x2\n a_fn+0x1/0x2\n",

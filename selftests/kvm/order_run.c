@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "orderstat.h"
+#include "shape.h"
 #include "vmstat.h"
 
 #define ROUNDS		2	/* of touches, with two ages */
@@ -176,7 +177,7 @@ void order_run_reclaim(struct order_run *run, void (*ask)(struct order_run *run,
 	for (step = 1; step <= steps; step++) {
 		target = cold * step / steps;
 		for (i = 0; left < target && i < tries; i++) {
-			ask(run, (target - left) * run->s.r.unit);
+			ask(run, (target - left) * shape_held(&run->s));
 			left = order_run_look(run, step);
 		}
 	}

@@ -125,8 +125,7 @@ static void map_many_vmas(struct scenario *s)
 	}
 }
 
-/* Move the region, not touched yet, to where it lies across a border of 1 GiB */
-static void map_pud_edge(struct scenario *s)
+void shape_move_to_edge(struct scenario *s, size_t below)
 {
 	struct region *r = &s->r;
 	size_t bytes = r->pages * r->page_size;
@@ -139,13 +138,18 @@ static void map_pud_edge(struct scenario *s)
 	if (border - room < (long)bytes)
 		border += PUD_BYTES;
 	munmap(r->mem, bytes);
-	r->mem = border - bytes / 2;
+	r->mem = border - below * r->page_size;
 	if (mmap(r->mem, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS,
 		 -1, 0) == MAP_FAILED)
 		mmg_broken("mapping %zu bytes: %s", bytes, strerror(errno));
-	madvise(r->mem, bytes, MADV_NOHUGEPAGE);
+	madvise(r->mem, bytes, r->backing == BACK_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	if (r->nid >= 0)
 		region_bind(r->mem, bytes, r->nid);
+}
+
+static void map_pud_edge(struct scenario *s)
+{
+	shape_move_to_edge(s, s->r.pages / 2);
 }
 
 /* --- memslots ----------------------------------------------------------------------------- */
@@ -175,11 +179,16 @@ static void attach_odd_slots(struct scenario *s)
 	one_way(s);
 }
 
+void shape_one_slot(struct scenario *s, u32 flags)
+{
+	guest_set_memory(&s->guest, &s->r, 1, flags);
+	one_way(s);
+}
+
 /* The dirty log wants an entry a base page in KVM's tables, whatever the host has */
 static void attach_logged(struct scenario *s)
 {
-	guest_set_memory(&s->guest, &s->r, 1, KVM_MEM_LOG_DIRTY_PAGES);
-	one_way(s);
+	shape_one_slot(s, KVM_MEM_LOG_DIRTY_PAGES);
 }
 
 static void attach_movable(struct scenario *s)
@@ -307,11 +316,7 @@ static u64 helper_fn(void *state, int cmd, u64 arg)
 	return s->r.pages;
 }
 
-/*
- * A fork takes the guest's entries away.  Were only the hot units mapped again, by their
- * touches, KVM would mark only those accessed, and tiers would tell them from the cold.
- */
-static void map_again(struct scenario *s)
+void shape_map_again(struct scenario *s)
 {
 	size_t i;
 
@@ -326,7 +331,8 @@ static void share_with_helper(struct scenario *s)
 	worker_start(&now.helper, helper_fn, s);
 	if (worker_call(&now.helper, HELPER_READ, 0) != s->r.pages)
 		mmg_broken("the helper did not read the memory");
-	map_again(s);
+	/* a fork takes the guest's entries away */
+	shape_map_again(s);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -380,11 +386,17 @@ const struct shape *shape_find(const char *name)
 		if (!strcmp(shapes[i].name, name))
 			return &shapes[i];
 	}
+	for (i = 0; i < nr_live_shapes; i++) {
+		if (!strcmp(live_shapes[i].name, name))
+			return &live_shapes[i];
+	}
 	mmg_broken("there is no shape \"%s\"", name);
 }
 
 size_t shape_bytes(const struct shape *shape)
 {
+	if (shape->mib)
+		return shape->mib << 20;
 	return shape->huge ? 32 * HUGE_SIZE : mmg_opts.mem_bytes / 4;
 }
 
@@ -406,8 +418,12 @@ void shape_attach(struct scenario *s)
 		s->shape->attach(s);
 		return;
 	}
-	guest_set_memory(&s->guest, &s->r, 1, 0);
-	one_way(s);
+	shape_one_slot(s, 0);
+}
+
+size_t shape_held(const struct scenario *s)
+{
+	return s->shape && s->shape->held ? s->shape->held : s->r.unit;
 }
 
 /* Which way a unit is touched: both are needed to see all, whatever its label */
@@ -455,7 +471,7 @@ void shape_populate(struct scenario *s)
 void shape_touch(struct scenario *s, const u32 *list, size_t n, bool write)
 {
 	int ways = s->host ? 1 : now.nr_ways, w;
-	size_t i, m;
+	size_t i, m = 0;
 
 	if (s->shape->round && !s->host)
 		s->shape->round(s);
@@ -465,13 +481,16 @@ void shape_touch(struct scenario *s, const u32 *list, size_t n, bool write)
 			if (s->host || way_of(s, list[i]) == w)
 				now.pages[m++] = page_of(s, list[i]);
 		}
-		touch_pages(s, w, now.pages, m, write);
+		touch_pages(s, w, now.pages, m, write || s->shape->write);
 	}
+	if (s->shape->touched && !s->host)
+		s->shape->touched(s, now.pages, m);
 }
 
 void shape_detach(struct scenario *s)
 {
-	(void)s;
+	if (s->shape->detach)
+		s->shape->detach(s);
 	if (now.helper.pid)
 		worker_stop(&now.helper);
 	if (now.second.vm)

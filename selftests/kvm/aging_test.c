@@ -309,7 +309,7 @@ static void bloom_case(const struct mmg_case *c)
 	const struct params *p = c->arg;
 	static struct scenario s;
 	size_t n, dense, tables;
-	long long found, before;
+	long long found, added, before;
 	u64 moved;
 	u32 *list;
 
@@ -326,20 +326,26 @@ static void bloom_case(const struct mmg_case *c)
 	mmg_doing("aging by the Bloom filter");
 	group_read(&s.group, true);
 	before = group_counter(&s.group, WALK_FOUND);
+	added = group_counter(&s.group, WALK_ADDED);
 	scenario_touch(&s, list, n, false);
 	age_unforced(&s);
 	found = group_counter(&s.group, WALK_FOUND) - before;
+	added = group_counter(&s.group, WALK_ADDED) - added;
 	moved = group_pages(&s.group, 1, LRU_GEN_ANON);
 	say_generations(&s, "dense and sparse tables touched, aged without force");
 	mmg_metric("dense", dense);
 	mmg_metric("sparse", n - dense);
 	mmg_metric("moved", moved);
 	mmg_metric("tables_found", found);
+	mmg_metric("tables_added", added);
 	if (!near(moved, dense))
 		mmg_fail("without force %llu pages moved, touched are %zu dense and %zu sparse",
 			 (unsigned long long)moved, dense, n - dense);
 	if (before >= 0 && (found < (long long)tables || found > (long long)tables + 2))
 		mmg_fail("the filter let %lld page tables through, %zu were dense", found, tables);
+	if (before >= 0 && (added < (long long)tables || added > found))
+		mmg_fail("%lld page tables were noted as dense, %zu were, %lld walked", added,
+			 tables, found);
 
 	mmg_doing("aging by the Bloom filter again");
 	before = group_counter(&s.group, WALK_FOUND);

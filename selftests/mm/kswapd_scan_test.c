@@ -161,6 +161,19 @@ static void churn_until_awake(size_t bytes)
 	}
 }
 
+/*
+ * Pages passed over because kswapd worked for a lower zone: the classic LRU counts them as
+ * scanned (isolate_lru_folios()), MGLRU does not (scan_folios()).
+ */
+static unsigned long passed_over(void)
+{
+	char *text = mmg_read_file("/sys/kernel/mm/lru_gen/enabled", NULL);
+	bool mglru = text && strtoul(text, NULL, 0) & 1;
+
+	free(text);
+	return mglru ? 0 : vmstat_sum(&now, "pgskip_") - vmstat_sum(&before, "pgskip_");
+}
+
 /* Read past what is free; what was scanned and freed for it */
 static void steady(const struct mmg_case *c)
 {
@@ -180,8 +193,8 @@ static void steady(const struct mmg_case *c)
 	scan = scanned(&now) - scanned(&before);
 	steal = vmstat_delta(&before, &now, "pgsteal_kswapd");
 	direct = vmstat_delta(&before, &now, "pgscan_direct");
-	skipped = vmstat_sum(&now, "pgskip_") - vmstat_sum(&before, "pgskip_");
-	ratio = steal ? (double)scan / steal : 0;
+	skipped = passed_over();
+	ratio = steal ? (double)(scan > skipped ? scan - skipped : 0) / steal : 0;
 	mmg_metric("read_mib", file.reads / MIB);
 	mmg_metric("kswapd_scanned", scan);
 	mmg_metric("kswapd_reclaimed", steal);

@@ -33,7 +33,7 @@
 #include "mm_util.h"
 
 /* What PID 1 keeps (guest/init.c, keep_boot_rows()): the rows, then the ratio, then the rows */
-#define BOOT_DIR	"/run/mmgate/boot/"
+#define BOOT_DIR	MM_BOOT_DIR
 
 static void boot_zoneinfo(const char *name, struct zoneinfo *zi)
 {
@@ -58,26 +58,6 @@ static void boot_ratio(long *ratio)
 	free(text);
 }
 
-/* Pages that boot gave back after it had computed the rows, by its own words; -1: it has none */
-static long freed_late(void)
-{
-	char *log = mmg_read_file(BOOT_DIR "dmesg", NULL), *at = log;
-	long kib = 0, one;
-	int lines = 0;
-
-	while (at && (at = strstr(at, "Freeing "))) {
-		char *end = at + strcspn(at, "\n"), *memory = strstr(at, " memory: ");
-
-		if (memory && memory < end && sscanf(memory, " memory: %ldK", &one) == 1) {
-			kib += one;
-			lines++;
-		}
-		at = end;
-	}
-	free(log);
-	return lines ? kib * 1024 / (long)mm_page_size() : -1;
-}
-
 /*
  * Before anything has read or written the ratio.  Rows are computed once in boot
  * (init_per_zone_wmark_min()), and up to 7.1 not again for what is freed after that: the
@@ -96,7 +76,7 @@ static void boot_rows(const struct mmg_case *c)
 	(void)c;
 	boot_zoneinfo("zoneinfo", &zi);
 	boot_ratio(ratio);
-	late = mm_rule(RULE_managed_recomputes) ? 0 : freed_late();
+	late = mm_rule(RULE_managed_recomputes) ? 0 : mm_freed_late();
 	if (late < 0)
 		mmg_skip("the kernel's log does not say what boot freed late (CONFIG_PRINTK)");
 	for (i = 0; i < zi.nr_zones; i++) {

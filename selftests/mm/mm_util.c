@@ -148,6 +148,32 @@ void mm_refresh(void)
 }
 
 /**
+ * mm_freed_late() - memory that boot gave back after it had computed reserves and watermarks
+ *
+ * By the kernel's own words, in the log that PID 1 of the test VM kept.
+ *
+ * Return: pages, -1 where there is no log.
+ */
+long mm_freed_late(void)
+{
+	char *log = mmg_read_file(MM_BOOT_DIR "dmesg", NULL), *at = log;
+	long kib = 0, one;
+	int lines = 0;
+
+	while (at && (at = strstr(at, "Freeing "))) {
+		char *end = at + strcspn(at, "\n"), *memory = strstr(at, " memory: ");
+
+		if (memory && memory < end && sscanf(memory, " memory: %ldK", &one) == 1) {
+			kib += one;
+			lines++;
+		}
+		at = end;
+	}
+	free(log);
+	return lines ? kib * 1024 / (long)mm_page_size() : -1;
+}
+
+/**
  * mm_usual_reclaim() - turn off what a user may have set in the way of kswapd
  *
  * min_ttl_ms: kswapd asks for the OOM killer where every generation is younger than that

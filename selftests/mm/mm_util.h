@@ -13,6 +13,7 @@
 #include "zoneinfo.h"
 
 #define MIB		(1024UL * 1024)
+#define MM_BOOT_DIR	"/run/mmgate/boot/"	/* kept by PID 1 of the test VM */
 #define MAX_NODES	64
 
 /* How the rows of a kernel differ from the formula */
@@ -29,6 +30,7 @@ void mm_write_ratio(long value);
 bool mm_ratio_checked(void);
 bool mm_rule(enum mmg_rule rule);
 void mm_refresh(void);
+long mm_freed_late(void);
 void mm_usual_reclaim(void);
 bool mm_node_has_room(int node, unsigned long pages);
 void mm_shrink_slabs(void);

@@ -358,7 +358,7 @@ static void judge_counter(const struct watch *w, const struct zoneinfo *zi)
 	}
 }
 
-/* Swap has to be there, or reclaim of anonymous memory is an OOM kill */
+/* Swap has to be there, and be used, or reclaim of anonymous memory is an OOM kill */
 static void need_swap(enum fill_kind kind)
 {
 	static struct vmstat mem;
@@ -371,6 +371,8 @@ static void need_swap(enum fill_kind kind)
 	if (vmstat_get(&mem, "SwapFree") < want)
 		mmg_skip("%lu MiB of swap are free, %lu are needed for what is reclaimed",
 			 vmstat_get(&mem, "SwapFree") / 1024, want / 1024);
+	mmg_save_setting("/proc/sys/vm/swappiness");
+	mmg_write_setting("/proc/sys/vm/swappiness", "60");
 }
 
 static void prepare_thp(const struct pressure *p)

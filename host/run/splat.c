@@ -326,6 +326,11 @@ static const char *without_wrapper(const char *fn)
 	return fn;
 }
 
+static bool is_fault(const char *kind)
+{
+	return !strcmp(kind, "BUG") || !strcmp(kind, "Oops");
+}
+
 static char *fingerprint(const struct splat *sp)
 {
 	GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
@@ -341,6 +346,9 @@ static char *fingerprint(const struct splat *sp)
 	if (sp->function && !splat_reporter(sp->function)) {
 		hash(sum, sp->function);
 		used = NR_FRAMES;
+	} else if (sp->function && (!sp->tag || !*sp->tag) && (is_fault(sp->kind) || !strcmp(sp->kind, "WARNING"))) {
+		/* two checks that one caller fails, where neither says a word */
+		hash(sum, splat_family(sp->function) ?: sp->function);
 	}
 	for (guint i = 0; i < sp->frames->len && used < NR_FRAMES; i++) {
 		const char *fn = without_wrapper(g_ptr_array_index(sp->frames, i));
@@ -707,11 +715,6 @@ static const struct splat_kind *kind_of(struct scan *s, const char *line, bool s
 			return k;
 	}
 	return NULL;
-}
-
-static bool is_fault(const char *kind)
-{
-	return !strcmp(kind, "BUG") || !strcmp(kind, "Oops");
 }
 
 /* One more line of a report that has begun, not a report of its own */

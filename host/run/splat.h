@@ -55,6 +55,9 @@ extern const size_t splat_nr_innocents;
 /* True for a function that only reports: the one that matters is its caller */
 bool splat_reporter(const char *function);
 
+/* What a reporter is about ("refcount"), the same in all kernels, or NULL where that is not told */
+const char *splat_family(const char *reporter);
+
 /* True for a function that every system call, thread or work goes through: it says nothing of a bug */
 bool splat_ending(const char *function);
 

@@ -589,3 +589,40 @@ bool splat_ending(const char *function)
 
 	return among(&names, endings, G_N_ELEMENTS(endings), function);
 }
+
+/* First match counts; names of one thing in several kernels are one family */
+static const struct {
+	const char *pattern, *family;
+} families[] = {
+	{ "*refcount_*", "refcount" }, { "kref_*", "refcount" },
+	{ "debug_*obj*", "debugobjects" }, { "__debug_*obj*", "debugobjects" }, { "debug_timer_*", "debugobjects" },
+	{ "debug_work_*", "debugobjects" }, { "debug_hrtimer_*", "debugobjects" }, { "debug_rcu_head_*", "debugobjects" },
+	{ "*fortify_*", "fortify" }, { "usercopy_abort", "usercopy" }, { "check_heap_object", "usercopy" },
+	{ "__check_heap_object", "usercopy" }, { "*check_object_size*", "usercopy" }, { "check_stack_object", "usercopy" },
+	{ "*hlist_*", "list" }, { "*list_*", "list" }, { "percpu_ref_*", "percpu_ref" }, { "percpu_counter_*", "percpu_counter" },
+	{ "mem*", "string" }, { "__mem*", "string" }, { "__pi_*", "string" }, { "str*_user", "user" },
+	{ "str*", "string" }, { "*copy_*user*", "user" }, { "*clear_user*", "user" }, { "*get_user*", "user" }, { "*put_user*", "user" },
+	{ "rb_*", "rbtree" }, { "__rb_*", "rbtree" }, { "xa*", "xarray" }, { "__xa*", "xarray" }, { "*radix_tree_*", "xarray" },
+	{ "idr_*", "idr" }, { "ida_*", "idr" }, { "mas_*", "maple" }, { "mtree_*", "maple" }, { "__mt_*", "maple" },
+	{ "*virt_*", "address" }, { "__phys_addr*", "address" }, { "vmalloc_to_*", "address" }, { "*kmap*", "kmap" }, { "*kunmap*", "kmap" },
+	{ "*vmalloc*", "vmalloc" }, { "vzalloc*", "vmalloc" }, { "vfree", "vmalloc" }, { "*alloc_pages*", "pages" },
+	{ "*alloc_frozen_pages*", "pages" }, { "*folio_alloc*", "pages" }, { "vma_alloc_folio*", "pages" }, { "get_page_from_freelist", "pages" },
+	{ "rmqueue*", "pages" }, { "*kmalloc*", "slab" }, { "kzalloc*", "slab" }, { "krealloc*", "slab" }, { "*kmem_cache_*", "slab" },
+	{ "kfree", "slab" }, { "kvfree", "slab" }, { "*slab_*", "slab" }, { "*folio_put*", "folio reference" }, { "put_page*", "folio reference" },
+	{ "*get_page", "folio reference" }, { "try_g*", "folio reference" }, { "folio_get", "folio reference" }, { "*lock_page", "folio lock" },
+	{ "folio_*lock", "folio lock" }, { "*_writeback*", "writeback" }, { "page_counter_*", "page_counter" }, { "*assert*", "assert" },
+	{ "mutex_*", "mutex" }, { "__mutex_*", "mutex" }, { "down_*", "rwsem" }, { "up_*", "rwsem" }, { "*rwsem_*", "rwsem" },
+	{ "*rt_mutex_*", "rtmutex" }, { "*raw_*lock*", "spinlock" }, { "lock*", "lockdep" }, { "__lock*", "lockdep" },
+	{ "*timer*", "timer" }, { "*work*", "work" }, { "*kobject_*", "kobject" }, { "*sysfs_*", "sysfs" }, { "*proc_*", "proc" },
+	{ "*_irq*", "irq" }, { "*dma_*", "dma" }, { "check_unmap", "dma" }, { "check_sync", "dma" }, { "*static_key_*", "static key" },
+	{ "skb_*", "skb" }, { "*wake_up*", "wake" }, { "complete*", "wake" }, { "css_*", "css" }, { "*call_rcu*", "rcu" }, { "rcu_*", "rcu" },
+	{ "*bitmap_*", "bitmap" }, { "*_bit*", "bit" }, { "*atomic*", "atomic" }, { "iov_iter_*", "iov_iter" },
+};
+
+const char *splat_family(const char *reporter)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(families); i++)
+		if (g_pattern_match_simple(families[i].pattern, reporter))
+			return families[i].family;
+	return NULL;
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// unit-sources: host/run/known.c host/base/*.c
+// unit-sources: host/run/known.c host/run/splat*.c host/base/*.c
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -176,6 +176,59 @@ static void scope(void **state)
 	}
 }
 
+/* Splats as they are read: each entry by fingerprint allows the bug that it was written for, and none of the others */
+static void one_bug_of_many(void **state)
+{
+	static const char *const reporters[] = {
+		"refcount_warn_saturate", "debug_print_object", "__fortify_panic", "usercopy_abort", "memcpy", "kobject_put",
+		"__list_add_valid_or_report", "__ubsan_handle_out_of_bounds", "__warn", "kfree", "mas_walk", "page_counter_cancel", "folio_unlock",
+	};
+	static const char *const callers[] = { "walk_mm", "run_aging", "shrink_one" };
+	GString *console = g_string_new("[    1.000000] Linux\n");
+	json_t *splats, *s;
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < G_N_ELEMENTS(reporters); i++)
+		for (j = 0; j < G_N_ELEMENTS(callers); j++)
+			g_string_append_printf(console, "[    2.000000] WARNING: CPU: 0 PID: 1 at lib/x.c:%zu %s+0x1/0x2\n"
+					       "[    2.000000] RIP: 0010:%s+0x1/0x2\n[    2.000000] Call Trace:\n[    2.000000]  ? %s+0x1/0x2\n"
+					       "[    2.000000]  %s+0x1/0x2\n[    2.000000] ---[ end trace 0000000000000000 ]---\n",
+					       i + 1, reporters[i], reporters[i], reporters[i], callers[j]);
+	/* each reporter and each caller is a bug of its own */
+	splats = splat_scan(console->str, console->len);
+	assert_int_equal(json_array_size(splats), G_N_ELEMENTS(reporters) * G_N_ELEMENTS(callers));
+	json_array_foreach(splats, i, s) {
+		const char *fp = json_string_value(json_object_get(s, "fingerprint"));
+		char *conf = g_strdup_printf("[e1]\nkind=splat\npattern=%s\n" OWNED "expires=2026-12-31\n", fp);
+		char *path = g_build_filename(folder, "a.conf", NULL);
+		json_t *run = json_pack("{s:s, s:[{s:s}], s:[], s:[{s:i,s:s,s:O}]}", "started", "2026-11-30T10:00:00Z", "kernels",
+					"version", "6.12.117", "cases", "boots", "kernel", 0, "machine", "default", "splats", splats);
+		json_t *o;
+		int hidden = 0;
+
+		assert_non_null(run);
+		json_array_foreach(splats, j, o)
+			json_object_set_new(o, "allowed", json_null());
+		assert_true(g_file_set_contents(path, conf, -1, NULL));
+		assert_true(known_apply(run, NULL));
+		json_array_foreach(splats, j, o) {
+			if (!json_is_string(json_object_get(o, "allowed")))
+				continue;
+			hidden++;
+			if (strcmp(json_string_value(json_object_get(o, "fingerprint")), fp))
+				fail_msg("%s hides %s", fp, json_string_value(json_object_get(o, "title")));
+		}
+		if (hidden != 1)
+			fail_msg("%s of %s hides %d", fp, json_string_value(json_object_get(s, "title")), hidden);
+		json_decref(run);
+		g_free(path);
+		g_free(conf);
+	}
+	json_decref(splats);
+	g_string_free(console, TRUE);
+}
+
 static void expires(void **state)
 {
 	json_t *run = new_run(ENTRY("test", "kvm/eviction_order/anon-4k", "expires=2026-11-29\n"));
@@ -242,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(applies),
 		cmocka_unit_test(one_bug_an_entry),
+		cmocka_unit_test(one_bug_of_many),
 		cmocka_unit_test(scope),
 		cmocka_unit_test(expires),
 		cmocka_unit_test(unmatched_is_reported),

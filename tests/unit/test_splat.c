@@ -506,6 +506,11 @@ static void same_and_not(void **state)
 		  " invoke_syscall+0x1/0x2\n el0_svc_common.constprop.0+0x1/0x2\n do_el0_svc+0x1/0x2\n" },
 		{ "BUG: scheduling while atomic: a/1/0x2\nCall Trace:\n a_fn+0x1/0x2\n kthread+0x1/0x2\n ret_from_fork+0x1/0x2\n",
 		  "BUG: scheduling while atomic: a/1/0x2\nCall Trace:\n a_fn+0x1/0x2\n kthread+0x1/0x2\n ret_from_fork+0x1/0x2\n ret_from_fork_asm+0x1/0x2\n" },
+		/* helpers that changed their names */
+		{ "WARNING: CPU: 0 PID: 1 at mm/page_alloc.c:1 __alloc_pages_noprof+0x1/0x2\nCall Trace:\n alloc_pages_mpol_noprof+0x1/0x2\n a_fn+0x1/0x2\n",
+		  "WARNING: mm/page_alloc.c:7 at __alloc_frozen_pages_noprof+0x1/0x2, CPU#0: k/1\nCall Trace:\n alloc_pages_mpol+0x1/0x2\n a_fn+0x1/0x2\n" },
+		{ "WARNING: CPU: 0 PID: 1 at lib/x.c:1 __list_add_valid+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n",
+		  "WARNING: CPU: 0 PID: 1 at lib/x.c:1 __list_add_valid_or_report+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n" },
 		/* addresses that differ from boot to boot, with nothing else to tell them by */
 		{ "BUG: Bad rss-counter state mm:00000000a1b2c3d4 type:MM_ANONPAGES val:2\n", "BUG: Bad rss-counter state mm:0000000055e6f7ff type:MM_ANONPAGES val:7\n" },
 		{ "mm/pgtable-generic.c:33: bad pmd ffff888012345678(00000000deadbeef)\n", "mm/pgtable-generic.c:33: bad pmd ffff8880abcdef78(80000000deadbe01)\n" },
@@ -518,6 +523,8 @@ static void same_and_not(void **state)
 		  "but task is already holding lock:\nffff8881 (&mm->mmap_lock){+.+.}-{4:4}, at: g+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n" },
 	};
 	static const char *const other[][2] = {
+		{ "WARNING: CPU: 0 PID: 1 at mm/util.c:1 kvmalloc_node_noprof+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n",
+		  "WARNING: CPU: 0 PID: 1 at mm/page_alloc.c:1 __alloc_pages_noprof+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n" },
 		{ "BUG kmalloc-64 (Not tainted): Redzone overwritten\nCall Trace:\n kfree+0x1/0x2\n a_fn+0x1/0x2\n",
 		  "BUG kmalloc-64 (Not tainted): Object already free\nCall Trace:\n kfree+0x1/0x2\n a_fn+0x1/0x2\n" },
 		{ "list_add corruption. prev is NULL.\n" "kernel BUG at lib/list_debug.c:25!\nRIP: 0010:__list_add_valid+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n",

@@ -11,10 +11,10 @@
  *
  * The experiments of shapes_test.c (shape_cases.h) over memory that is worked on: its dirty
  * log is fetched, which protects KVM's entries, between touches and aging; a userfaultfd
- * places its pages (post-copy) or protects them against writes (a live snapshot); it was
- * collapsed to huge pages, merged by KSM, or advised MADV_COLD; or it is more than a walk
- * takes in one go.  The shapes are rows of a table in
- * shape_live.c.
+ * places its pages (post-copy), or protects them against writes (a live snapshot) or any
+ * access (a VMM's own look at the working set, from 7.3 on); it was collapsed to huge pages,
+ * merged by KSM, or advised MADV_COLD; or it is more than a walk takes in one go.  The shapes
+ * are rows of a table in shape_live.c.
  *
  * A unit of "merged" is one page that is mapped four times.  It is touched by one of its
  * mappings, never by the first.  The "logged" shapes are touched by writes, and the log has
@@ -42,6 +42,8 @@ static const struct mmg_case cases[] = {
 	SHAPE_CASE("look-uffd-wp", shape_look_case, "uffd-wp", false),
 	SHAPE_CASE("host-aging-uffd-wp", shape_aging_case, "uffd-wp", true),
 	SHAPE_CASE("aging-uffd-wp-thp", shape_aging_case, "uffd-wp-thp", false),
+	SHAPE_CASE("aging-uffd-rwp", shape_aging_case, "uffd-rwp", false),
+	SHAPE_CASE("look-uffd-rwp", shape_look_case, "uffd-rwp", false),
 	SHAPE_CASE("aging-cold", shape_aging_case, "cold", false),
 	SHAPE_CASE("order-cold", shape_order_case, "cold", false),
 	SHAPE_CASE("look-cold", shape_look_case, "cold", false),

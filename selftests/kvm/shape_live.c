@@ -95,6 +95,44 @@ static void protect_all(struct scenario *s)
 	shape_map_again(s);
 }
 
+/* A VMM that looks by itself which pages the guest works on */
+static void watch_accesses(struct scenario *s)
+{
+	logged = calloc(1, s->r.pages);
+	if (!logged)
+		mmg_broken("no memory for marks of %zu pages", s->r.pages);
+	uffd_open_accesses(&uffd, s->r.mem, s->r.pages * s->r.page_size);
+	uffd_serve_accesses(&uffd, logged);
+}
+
+static void protect_accesses(struct scenario *s)
+{
+	memset(logged, 0, s->r.pages);
+	uffd.accessed = 0;
+	uffd_protect_accesses(&uffd);
+}
+
+static void check_accesses(struct scenario *s, const u32 *pages, size_t n)
+{
+	size_t i, all = 0, found = 0;
+
+	for (i = 0; i < s->r.pages; i++)
+		all += logged[i];
+	for (i = 0; i < n; i++)
+		found += logged[pages[i]];
+	if (found != n || all != n)
+		mmg_fail("%s: %zu of %zu pages that were touched were seen, %zu others",
+			 s->shape->about, found, n, all - found);
+}
+
+static void close_accesses(struct scenario *s)
+{
+	(void)s;
+	uffd_close(&uffd);
+	free(logged);
+	logged = NULL;
+}
+
 static void close_uffd(struct scenario *s)
 {
 	(void)s;
@@ -211,6 +249,9 @@ const struct shape live_shapes[] = {
 	  .populated = protect_all, .detach = close_uffd },
 	{ .name = "uffd-wp-thp", .about = "huge pages protected by a userfaultfd",
 	  .backing = BACK_THP, .huge = true, .populated = protect_all, .detach = close_uffd },
+	{ .name = "uffd-rwp", .about = "accesses watched by a userfaultfd", .backing = BACK_ANON,
+	  .guest_only = true, .populated = watch_accesses, .round = protect_accesses,
+	  .touched = check_accesses, .detach = close_accesses },
 	{ .name = "cold", .about = "all advised MADV_COLD", .backing = BACK_ANON,
 	  .guest_only = true, .populated = advise_cold },
 	{ .name = "cold-thp", .about = "huge pages advised MADV_COLD",

@@ -237,8 +237,8 @@ static void merged_case(const struct mmg_case *c)
 	if (not_as_first(rest, n_rest))
 		mmg_fail("DATA LOST: %zu of %zu merged pages changed in swap",
 			 not_as_first(rest, n_rest), n_rest);
-	mmg_pass("%zu merged pages written by the %s, %zu others kept, before and after eviction", n,
-		 s.host ? "host" : "guest", n_rest);
+	mmg_pass("%zu merged pages written by the %s, %zu others kept, before and after eviction",
+		 n, s.host ? "host" : "guest", n_rest);
 }
 
 #define CASE(name_, fn_, backing_, host_) { .name = (name_), .fn = (fn_), .timeout_s = 120, \

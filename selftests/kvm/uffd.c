@@ -16,9 +16,9 @@
 
 #define UNPRIVILEGED	"/proc/sys/vm/unprivileged_userfaultfd"
 
-void uffd_open(struct uffd *u, void *mem, size_t bytes)
+static void open_with(struct uffd *u, void *mem, size_t bytes, u64 features, const char *since)
 {
-	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_api api = { .api = UFFD_API, .features = features };
 
 	memset(u, 0, sizeof(*u));
 	u->mem = mem;
@@ -32,10 +32,17 @@ void uffd_open(struct uffd *u, void *mem, size_t bytes)
 	if (u->fd < 0)
 		mmg_skip("userfaultfd: %s: needs CONFIG_USERFAULTFD, and root or vm.unprivileged_userfaultfd",
 			 strerror(errno));
-	if (ioctl(u->fd, UFFDIO_API, &api))
+	if (ioctl(u->fd, UFFDIO_API, &api) && features)
+		mmg_skip("this userfaultfd cannot do that: from %s on", since);
+	if (!api.ioctls)
 		mmg_broken("UFFDIO_API: %s", strerror(errno));
 	if (pipe(u->stop))
 		mmg_broken("pipe: %s", strerror(errno));
+}
+
+void uffd_open(struct uffd *u, void *mem, size_t bytes)
+{
+	open_with(u, mem, bytes, 0, "");
 }
 
 static void watch(struct uffd *u, u64 mode, const char *what)
@@ -69,6 +76,71 @@ void uffd_protect(struct uffd *u)
 	protect(u, (uintptr_t)u->mem, u->bytes, true);
 }
 
+#ifdef UFFDIO_REGISTER_MODE_RWP
+
+static void protect_access(struct uffd *u, u64 start, u64 len, bool on)
+{
+	struct uffdio_rwprotect rwp = {
+		.range = { .start = start, .len = len },
+		.mode = on ? UFFDIO_RWPROTECT_MODE_RWP : 0,
+	};
+	int err;
+
+	do {
+		err = ioctl(u->fd, UFFDIO_RWPROTECT, &rwp);
+	} while (err && errno == EAGAIN);
+	if (err)
+		mmg_broken("UFFDIO_RWPROTECT: %s", strerror(errno));
+}
+
+void uffd_protect_accesses(struct uffd *u)
+{
+	protect_access(u, (uintptr_t)u->mem, u->bytes, true);
+}
+
+void uffd_open_accesses(struct uffd *u, void *mem, size_t bytes)
+{
+	open_with(u, mem, bytes, UFFD_FEATURE_RWP, "7.3");
+}
+
+static bool answer_access(struct uffd *u, u64 address, u64 flags, size_t page_size)
+{
+	if (!(flags & UFFD_PAGEFAULT_FLAG_RWP))
+		return false;
+	u->accessed++;
+	u->seen[(address - (uintptr_t)u->mem) / page_size] = 1;
+	protect_access(u, address, page_size, false);
+	return true;
+}
+
+#else
+
+#define UFFDIO_REGISTER_MODE_RWP 0
+
+void uffd_protect_accesses(struct uffd *u)
+{
+	(void)u;
+}
+
+void uffd_open_accesses(struct uffd *u, void *mem, size_t bytes)
+{
+	(void)u;
+	(void)mem;
+	(void)bytes;
+	mmg_skip("built with headers older than 7.3: no read-write protection by userfaultfd there");
+}
+
+static bool answer_access(struct uffd *u, u64 address, u64 flags, size_t page_size)
+{
+	(void)u;
+	(void)address;
+	(void)flags;
+	(void)page_size;
+	return false;
+}
+
+#endif
+
 /* A page that came in meanwhile is answered as well: EEXIST, and it has woken whoever waits */
 static void place(struct uffd *u, u64 address, void *buffer, size_t page_size)
 {
@@ -91,6 +163,8 @@ static void answer(struct uffd *u, const struct uffd_msg *msg, u64 *buffer, size
 	u64 address = msg->arg.pagefault.address & ~((u64)page_size - 1);
 
 	if (msg->event != UFFD_EVENT_PAGEFAULT)
+		return;
+	if (answer_access(u, address, msg->arg.pagefault.flags, page_size))
 		return;
 	if (msg->arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP) {
 		u->protected++;
@@ -144,6 +218,13 @@ void uffd_serve_missing(struct uffd *u, void (*fill)(u64 *words, size_t page))
 void uffd_serve_writes(struct uffd *u)
 {
 	watch(u, UFFDIO_REGISTER_MODE_WP, "writes");
+	start(u);
+}
+
+void uffd_serve_accesses(struct uffd *u, u8 *seen)
+{
+	u->seen = seen;
+	watch(u, UFFDIO_REGISTER_MODE_RWP, "accesses");
 	start(u);
 }
 

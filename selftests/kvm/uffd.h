@@ -16,8 +16,10 @@
  * @bytes:	its size
  * @fill:	makes base page @page of the mapping, for one that is missing
  * @before_write: is shown a protected page before it may be written; may be NULL
+ * @seen:	a byte for each base page, set where it was accessed; may be NULL
  * @missing:	faults of missing pages that were answered
  * @protected:	faults of write-protected pages that were answered
+ * @accessed:	faults of pages protected against all access that were answered
  */
 struct uffd {
 	int fd;
@@ -25,8 +27,10 @@ struct uffd {
 	size_t bytes;
 	void (*fill)(u64 *words, size_t page);
 	void (*before_write)(const char *page, size_t number);
+	u8 *seen;
 	size_t missing;
 	size_t protected;
+	size_t accessed;
 	pthread_t thread;
 	int stop[2];
 	bool running;
@@ -46,6 +50,14 @@ void uffd_serve_writes(struct uffd *u);
 
 /* Protect all of it against writes */
 void uffd_protect(struct uffd *u);
+
+/*
+ * The same for any access (from 7.3 on): uffd_open_accesses() takes the place of uffd_open(),
+ * the thread notes in @seen which pages were accessed, and lets them be accessed.
+ */
+void uffd_open_accesses(struct uffd *u, void *mem, size_t bytes);
+void uffd_serve_accesses(struct uffd *u, u8 *seen);
+void uffd_protect_accesses(struct uffd *u);
 
 /* End the thread and close the descriptor */
 void uffd_close(struct uffd *u);

@@ -191,6 +191,7 @@ static void *serve(void *arg)
 
 	if (!buffer)
 		mmg_broken("no memory for a page");
+	sem_post(&u->ready);
 	while (poll(fds, 2, -1) > 0 || errno == EINTR) {
 		if (fds[0].revents)
 			break;
@@ -201,11 +202,18 @@ static void *serve(void *arg)
 	return NULL;
 }
 
+/*
+ * What a new thread allocates takes mmap_lock for writing, and a walk that comes then leaves
+ * this process out (walk_mm()): return once the thread does nothing but wait.
+ */
 static void start(struct uffd *u)
 {
+	sem_init(&u->ready, 0, 0);
 	if (pthread_create(&u->thread, NULL, serve, u))
 		mmg_broken("starting the thread of a userfaultfd failed");
 	u->running = true;
+	while (sem_wait(&u->ready) && errno == EINTR)
+		;
 }
 
 void uffd_serve_missing(struct uffd *u, void (*fill)(u64 *words, size_t page))

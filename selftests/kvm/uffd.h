@@ -4,6 +4,7 @@
 #define MMGATE_UFFD_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,6 +33,7 @@ struct uffd {
 	size_t protected;
 	size_t accessed;
 	pthread_t thread;
+	sem_t ready;
 	int stop[2];
 	bool running;
 };

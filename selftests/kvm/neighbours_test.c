@@ -19,6 +19,9 @@
  * walk that stops at the first mapping to be skipped loses all behind it.  Then as much as
  * is cold is reclaimed: what was touched stays, and neighbours that were advised go with the
  * cold ones however often they were touched (from 6.3 on).
+ *
+ * locked-part-thp	the second half of each huge page is locked: reclaim takes the others,
+ *			splitting what it has to, and none of the locked pages
  */
 #include "kernel_release.h"
 #include "scenario.h"
@@ -251,6 +254,69 @@ static void beside_case(const struct mmg_case *c)
 		 hot, now->host ? "host" : "guest");
 }
 
+/* --- a part of each huge page ----------------------------------------------------------------- */
+
+#define KEY		0x10c0000ULL
+
+/* Pages of the locked second half of each huge page, or of the first halves, that are absent */
+static size_t half_gone(const struct scenario *s, bool locked)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < s->r.pages; i++)
+		n += !s->r.scratch[i] && (i % s->r.unit >= s->r.unit / 2) == locked;
+	return n;
+}
+
+static void part_case(const struct mmg_case *c)
+{
+	static struct scenario s;
+	struct scenario_opts o = {
+		.name = "part", .backing = BACK_THP, .host = c->arg, .bytes = 8 * HUGE_SIZE,
+	};
+	size_t half, i, locked, others = 0;
+	u64 first = 0, bad;
+
+	if (!o.host)
+		guest_require();
+	mglru_require(o.bytes);
+	scenario_create(&s, &o);
+	scenario_populate(&s);
+	if (o.host)
+		region_fill(&s.r, s.all, s.r.units, KEY);
+	else
+		guest_pattern(&s.guest, 0, OP_FILL, s.all, s.r.units, KEY);
+	half = s.r.unit / 2 * s.r.page_size;
+	for (i = 0; i < s.r.units; i++) {
+		if (mlock(s.r.mem + (2 * i + 1) * half, half))
+			mmg_broken("mlock of %zu KiB: %s", half >> 10, strerror(errno));
+	}
+	memcg_drain_lru();
+	mmg_doing("evicting what is not locked");
+	for (i = 0; i < 8 && others * 2 < s.r.pages / 2; i++) {
+		group_age(&s.group, true);
+		memcg_reclaim(&s.group.cg, s.r.pages / 8 * s.r.page_size, NULL);
+		region_read(&s.r);
+		others = half_gone(&s, false);
+	}
+	locked = half_gone(&s, true);
+	mmg_metric("locked_evicted", locked);
+	mmg_metric("others_evicted", others);
+	if (locked)
+		mmg_fail("%zu locked pages of %zu halves of huge pages were evicted, %zu others",
+			 locked, s.r.units, others);
+	bad = o.host ? region_check(&s.r, s.all, s.r.units, KEY, &first) :
+		       guest_pattern(&s.guest, 0, OP_CHECK, s.all, s.r.units, KEY);
+	if (bad)
+		mmg_fail("DATA LOST: %llu words of huge pages that are half locked are wrong",
+			 (unsigned long long)bad);
+	if (others * 2 < s.r.pages / 2)
+		mmg_broken("only %zu of %zu pages that are not locked were evicted", others,
+			   s.r.pages / 2);
+	mmg_pass("all %zu locked pages of half locked huge pages stayed, %zu of %zu others left; not a word lost",
+		 s.r.pages / 2, others, s.r.pages / 2);
+}
+
 #define CASE(name_, kind_, host_) { .name = (name_), .fn = beside_case, .timeout_s = 60, \
 	.destructive = (kind_) == HUGETLB, \
 	.arg = &(const struct params){ .kind = (kind_), .host = (host_) } }
@@ -266,6 +332,8 @@ static const struct mmg_case cases[] = {
 	CASE("host-device", DEVICE, true),
 	CASE("hugetlb", HUGETLB, false),
 	CASE("host-hugetlb", HUGETLB, true),
+	{ .name = "locked-part-thp", .fn = part_case, .timeout_s = 60 },
+	{ .name = "host-locked-part-thp", .fn = part_case, .arg = "host", .timeout_s = 60 },
 };
 
 static const struct mmg_test test = {

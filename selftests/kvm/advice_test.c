@@ -20,7 +20,8 @@
  * After the last two every word reads as it was written.
  *
  * How it could mislead: MADV_COLD clears the accessed bits of the process, not KVM's: it is
- * given here when neither are set.  (What a guest touches after it: the cold shapes of kvm/live_shapes.)
+ * given here when neither are set.  (What a guest touches after it: the cold shapes of
+ * kvm/live_shapes.)
  */
 #include "order_run.h"
 

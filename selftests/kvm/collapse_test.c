@@ -30,8 +30,8 @@
  * How it could mislead: collapse_huge_page() takes KVM's entries away and then asks once more
  * whether a page is young (__collapse_huge_page_isolate()).  Up to 6.12 KVM marks what it loses
  * accessed, later it does not, and what only a guest uses is never collapsed.  So that is
- * asked for up to 6.12 only, and measured on later kernels.  On a kernel without the series aging does not clear the guest's bits,
- * and all of it is young: the idle tables are collapsed as well, and "warm" fails.
+ * asked for up to 6.12 only, and measured on later kernels.  On a kernel without the series
+ * aging does not clear the guest's bits, and all of it is young: "warm" fails.
  */
 #include "scenario.h"
 

@@ -280,16 +280,15 @@ static void hash(GChecksum *sum, const char *text)
 /* Bytes of an address or another number of eight hexadecimal digits or more that a word begins with, or 0 */
 static gsize address_len(const char *title, const char *p)
 {
-	gsize n = 0;
+	gsize prefix = g_str_has_prefix(p, "0x") ? 2 : 0, n = prefix;
 
 	if (p > title && g_ascii_isalnum(p[-1]))
 		return 0;
-	p += g_str_has_prefix(p, "0x") ? 2 : 0;
 	while (g_ascii_isxdigit(p[n]))
 		n++;
-	if (n < 8 || g_ascii_isalnum(p[n]) || p[n] == '_')
+	if (n - prefix < 8 || g_ascii_isalnum(p[n]) || p[n] == '_')
 		return 0;
-	return n + (p[-1] == 'x' ? 2 : 0);
+	return n;
 }
 
 /* A title's words; of its digits only those of a place in the source count, where that is all that two have to differ in */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds build/mmgate and the suite's unit tests; the selftests have their own Makefile.
+.DEFAULT_GOAL := all
 B ?= build
 PKGS := glib-2.0 gio-unix-2.0 libarchive libkmod jansson sqlite3 libxml-2.0 gmime-3.0
 CFLAGS ?= -O2 -g

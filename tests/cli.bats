@@ -131,3 +131,9 @@ usage_error() {
 	[ "$status" = 0 ]
 	[ "$(jq -r '.rules[] | select(.name == "ratio_checked") | .since' <<< "$output")" = 7.3 ]
 }
+
+@test "make alone makes the program" {
+	run make -C "$root" -n B="$BATS_TEST_TMPDIR/b"
+	[ "$status" = 0 ]
+	[[ "$output" == *" -o $BATS_TEST_TMPDIR/b/mmgate "* ]]
+}

@@ -305,12 +305,14 @@ static bool fill_vmlinux(const char *dir, void *data, GError **err)
 	return ok;
 }
 
-/* Take the vmlinux in the cache's entry @dir, where it is one that can be entered */
-static void take_vmlinux(struct kernel *k, const char *dir)
+/* Boot the vmlinux of @k's bzImage, where it can be entered: one in the cache, or one put there now by @make */
+static void take_vmlinux(struct kernel *k, bool make)
 {
-	g_autofree char *path = dir ? file_in(dir, "vmlinux") : NULL;
+	g_autofree char *key = g_strconcat("vmlinux-", k->sha256, NULL), *path = NULL, *dir = NULL;
 	struct stat st;
 
+	dir = make ? cache_make("images", key, fill_vmlinux, k->image, NULL) : cache_have("images", key);
+	path = dir ? file_in(dir, "vmlinux") : NULL;
 	if (!path || stat(path, &st) || !st.st_size)
 		return;
 	k->vmlinux_sha256 = cache_sha256(path, NULL);
@@ -320,14 +322,9 @@ static void take_vmlinux(struct kernel *k, const char *dir)
 
 void kernel_unpack(struct kernel *k)
 {
-	g_autofree char *key = NULL, *dir = NULL;
-
-	if (!k->bzimage || k->vmlinux)
-		return;
+	if (k->bzimage && !k->vmlinux)
+		take_vmlinux(k, true);
 	k->bzimage = false;
-	key = g_strconcat("vmlinux-", k->sha256, NULL);
-	dir = cache_make("images", key, fill_vmlinux, k->image, NULL);
-	take_vmlinux(k, dir);
 }
 
 /* The configuration built into the image, kept in the cache; NULL where it has none */
@@ -600,7 +597,7 @@ static char *tree_image(const char *dir)
 	a = arch_all(&n);
 	for (unsigned int i = 0; i < n; i++) {
 		/* every tree has a vmlinux: only that of its own architecture boots so */
-		if (a[i].vmlinux && (!img || strcmp(img->arch, a[i].name)))
+		if (a[i].vmlinux && (!img || !img->pvh || strcmp(img->arch, a[i].name)))
 			continue;
 		for (unsigned int j = 0; a[i].images[j] && !found; j++)
 			found = file_in(dir, a[i].images[j]);
@@ -1431,11 +1428,8 @@ struct kernel *kernel_resolve(const struct kernel_options *how, const char *spec
 	}
 	if (!k->config && k->image)
 		k->config = built_in_config(k);
-	if (k->bzimage) {
-		g_autofree char *key = g_strconcat("vmlinux-", k->sha256, NULL), *dir = cache_have("images", key);
-
-		take_vmlinux(k, dir);
-	}
+	if (k->bzimage)
+		take_vmlinux(k, false);
 	k->label = unique_label(k);
 	status_debug("%s is %s (%s), image %s, modules %s", spec, k->release, k->arch,
 		     k->image ? k->image : "-", k->modules ? k->modules : "none");

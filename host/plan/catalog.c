@@ -144,7 +144,6 @@ static bool check_values(const struct machine *m, GKeyFile *kf, const char *path
 {
 	static const char size[] = "a size such as 256M or 1G";
 	const char *colon = strchr(m->swap, ':');
-	g_autofree char *boot = get(kf, "boot", "vmlinux");
 	GError *e = NULL;
 	guint i;
 
@@ -162,8 +161,8 @@ static bool check_values(const struct machine *m, GKeyFile *kf, const char *path
 		if (!arch_find(m->archs->pdata[i]) ||
 		    strcmp(arch_find(m->archs->pdata[i])->name, m->archs->pdata[i]))
 			return bad_value(path, "arch", m->archs->pdata[i], "names that --arch takes", err);
-	if (strcmp(boot, "image") && strcmp(boot, "vmlinux"))
-		return bad_value(path, "boot", boot, "vmlinux or image", err);
+	if (strcmp(m->boot, "image") && strcmp(m->boot, "vmlinux"))
+		return bad_value(path, "boot", m->boot, "vmlinux or image", err);
 	if (!is_size(m->memory))
 		return bad_value(path, "memory", m->memory, size, err);
 	if (m->disk && !is_size(m->disk))
@@ -195,7 +194,6 @@ struct machine *machine_load(const char *name, GError **err)
 {
 	char *dir = conf_dir(), *file = g_strconcat(name, ".conf", NULL);
 	char *path = strchr(name, '/') ? g_strdup(name) : g_build_filename(dir, file, NULL);
-	g_autofree char *boot = NULL;
 	g_autoptr(GKeyFile) kf = NULL;
 	struct machine *m = NULL;
 
@@ -222,8 +220,7 @@ struct machine *machine_load(const char *name, GError **err)
 	m->type = get(kf, "type", NULL);
 	m->cpu = get(kf, "cpu", NULL);
 	m->append = get(kf, "append", NULL);
-	boot = get(kf, "boot", "vmlinux");
-	m->whole_image = !strcmp(boot, "image");
+	m->boot = get(kf, "boot", "vmlinux");
 	m->swap = get(kf, "swap", "zram:512M");
 	m->disk = get(kf, "disk", NULL);
 	m->cpus = g_key_file_get_integer(kf, "machine", "cpus", NULL);
@@ -304,6 +301,7 @@ void machine_free(gpointer machine)
 	g_free(m->memory_args);
 	g_free(m->board);
 	g_free(m->type);
+	g_free(m->boot);
 	g_free(m->cpu);
 	g_free(m->append);
 	g_free(m->swap);

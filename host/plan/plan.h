@@ -50,8 +50,8 @@ void catalog_test_free(gpointer test);
  */
 struct machine {
 	char *spec, *name, *about, *memory, *memory_args, *board, *type, *cpu, *append, *swap, *disk;
+	char *boot;		/* "image": by the image's own start; "vmlinux": by that in it, where it can be entered */
 	int cpus;
-	bool whole_image;	/* boot=image: by the image's own start, also where its vmlinux could be entered */
 	GPtrArray *archs, *qemu, *setup, *dimms, *tests, *programs;
 	GHashTable *module_options;
 };

@@ -124,7 +124,7 @@ static bool own_firmware(const struct machine *m)
 
 const char *vm_image(const struct kernel *k, const struct machine *m, const char **sha256)
 {
-	bool entered = k->vmlinux && !m->whole_image && !own_firmware(m);
+	bool entered = k->vmlinux && strcmp(m->boot, "image") && !own_firmware(m);
 
 	if (sha256)
 		*sha256 = entered ? k->vmlinux_sha256 : k->sha256;

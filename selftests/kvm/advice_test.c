@@ -28,11 +28,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#ifndef MADV_COLD
-#define MADV_COLD	20
-#define MADV_PAGEOUT	21
-#endif
-
 #define ROUNDS		2
 #define TABLES		16
 #define KEY		0x01d0000ULL
@@ -114,10 +109,7 @@ static void set_up(struct scenario *s, const struct params *p)
 	o.name = "pageout";
 	scenario_create(s, &o);
 	scenario_populate(s);
-	if (s->host)
-		region_fill(&s->r, s->all, s->r.units, KEY);
-	else
-		guest_pattern(&s->guest, 0, OP_FILL, s->all, s->r.units, KEY);
+	scenario_fill(s, s->all, s->r.units, KEY);
 	memcg_drain_lru();
 }
 

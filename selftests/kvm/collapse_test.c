@@ -44,10 +44,6 @@
 #include "trace.h"
 #include "uffd.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25
-#endif
-
 #define TABLES		16
 #define TRIES		32
 #define OLD		0x01d0000ULL
@@ -82,14 +78,6 @@ static void set_up(struct scenario *s, bool host, size_t tables)
 	/* nobody else has memory that khugepaged may collapse */
 	mmg_write_setting("/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
 	scenario_create(s, &o);
-}
-
-static void fill(struct scenario *s, const u32 *list, size_t n, u64 key)
-{
-	if (s->host)
-		region_fill(&s->r, list, n, key);
-	else
-		guest_pattern(&s->guest, 0, OP_FILL, list, n, key);
 }
 
 static void must_be(struct scenario *s, bool by_host, const u32 *list, size_t n, u64 key,
@@ -226,7 +214,7 @@ static void warm_case(const struct mmg_case *c)
 	if (!trace_has(SCAN_EVENT))
 		mmg_skip("no tracepoint " SCAN_EVENT);
 	scenario_populate(&s);
-	fill(&s, s.all, s.r.units, OLD);
+	scenario_fill(&s, s.all, s.r.units, OLD);
 	quiet(&s);
 	for (t = 0; t < TABLES; t++)
 		tables[t] = t;
@@ -263,7 +251,7 @@ static void warm_case(const struct mmg_case *c)
 		if (mmg_rand(&state) & 1)
 			mine[m++] = i;
 	}
-	fill(&s, mine, m, NEW);
+	scenario_fill(&s, mine, m, NEW);
 	both_read(&s, mine, m, NEW, "written after a collapse");
 	mmg_pass("khugepaged found the %zu tables of %d that the %s uses, no other, collapsed %zu; order and data kept",
 		 warm_used, TABLES, who, warm_huge);
@@ -303,7 +291,7 @@ static void missing_case(const struct mmg_case *c)
 	}
 	mmg_doing("placing %zu of %zu pages", n, s.r.pages);
 	scenario_touch(&s, there, n, true);
-	fill(&s, there, n, OLD);
+	scenario_fill(&s, there, n, OLD);
 	placed = uffd.missing;
 	memcg_drain_lru();
 	group_age(&s.group, true);

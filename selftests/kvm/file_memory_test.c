@@ -44,20 +44,10 @@ static size_t bytes(void)
 	return mmg_opts.mem_bytes / 4;
 }
 
-static void fill(struct scenario *s, const u32 *list, size_t n, u64 key)
-{
-	if (s->host)
-		region_fill(&s->r, list, n, key);
-	else
-		guest_pattern(&s->guest, 0, OP_FILL, list, n, key);
-}
-
 static void must_be(struct scenario *s, const u32 *list, size_t n, u64 key, const char *what)
 {
-	u64 first = 0, bad;
+	u64 bad = scenario_wrong(s, list, n, key);
 
-	bad = s->host ? region_check(&s->r, list, n, key, &first) :
-			guest_pattern(&s->guest, 0, OP_CHECK, list, n, key);
 	if (bad)
 		mmg_fail("DATA LOST: %llu of %llu words %s are wrong", (unsigned long long)bad,
 			 (unsigned long long)n * s->r.page_size / sizeof(u64), what);
@@ -207,7 +197,7 @@ static void private_case(const struct mmg_case *c)
 			list[n++] = i;
 	}
 	mmg_doing("writing %zu pages, reading %zu", n_copied, n_rest);
-	fill(&s, copied, n_copied, NEW);
+	scenario_fill(&s, copied, n_copied, NEW);
 	scenario_touch(&s, rest, n_rest, false);
 	memcg_drain_lru();
 	if (region_read(&s.r) != s.r.units)
@@ -262,10 +252,10 @@ static void shared_case(const struct mmg_case *c)
 	mine = list_where(label, s.r.units, 0, &n);
 	rest = list_where(label, s.r.units, 1, &n_rest);
 	mmg_doing("writing all, writing it back, and writing half of it again");
-	fill(&s, s.all, s.r.units, NEW);
+	scenario_fill(&s, s.all, s.r.units, NEW);
 	if (fsync(s.r.fd))
 		mmg_broken("fsync: %s", strerror(errno));
-	fill(&s, mine, n, OLD);
+	scenario_fill(&s, mine, n, OLD);
 	if (fsync(s.r.fd))
 		mmg_broken("fsync: %s", strerror(errno));
 	bad = file_wrong(&s.r, mine, n, OLD);

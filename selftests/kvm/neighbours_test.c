@@ -275,17 +275,14 @@ static void part_case(const struct mmg_case *c)
 		.name = "part", .backing = BACK_THP, .host = c->arg, .bytes = 8 * HUGE_SIZE,
 	};
 	size_t half, i, locked, others = 0;
-	u64 first = 0, bad;
+	u64 bad;
 
 	if (!o.host)
 		guest_require();
 	mglru_require(o.bytes);
 	scenario_create(&s, &o);
 	scenario_populate(&s);
-	if (o.host)
-		region_fill(&s.r, s.all, s.r.units, KEY);
-	else
-		guest_pattern(&s.guest, 0, OP_FILL, s.all, s.r.units, KEY);
+	scenario_fill(&s, s.all, s.r.units, KEY);
 	half = s.r.unit / 2 * s.r.page_size;
 	for (i = 0; i < s.r.units; i++) {
 		if (mlock(s.r.mem + (2 * i + 1) * half, half))
@@ -305,8 +302,7 @@ static void part_case(const struct mmg_case *c)
 	if (locked)
 		mmg_fail("%zu locked pages of %zu halves of huge pages were evicted, %zu others",
 			 locked, s.r.units, others);
-	bad = o.host ? region_check(&s.r, s.all, s.r.units, KEY, &first) :
-		       guest_pattern(&s.guest, 0, OP_CHECK, s.all, s.r.units, KEY);
+	bad = scenario_wrong(&s, s.all, s.r.units, KEY);
 	if (bad)
 		mmg_fail("DATA LOST: %llu words of huge pages that are half locked are wrong",
 			 (unsigned long long)bad);

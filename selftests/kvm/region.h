@@ -8,8 +8,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/mman.h>
 
 #include "compiler.h"
+
+/* From 5.4 and 6.1 on: older headers do not have them (asm-generic/mman-common.h) */
+#ifndef MADV_COLD
+#define MADV_COLD	20
+#define MADV_PAGEOUT	21
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
 
 /* Memory that one PMD entry maps */
 #ifdef __x86_64__

@@ -33,10 +33,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT	21
-#endif
-
 #define OLD		0x01d0000ULL
 #define NEW		0x9e30000ULL
 
@@ -45,26 +41,9 @@ static size_t bytes(void)
 	return mmg_opts.mem_bytes / 8;
 }
 
-static void fill(struct scenario *s, const u32 *list, size_t n, u64 key)
-{
-	if (s->host)
-		region_fill(&s->r, list, n, key);
-	else
-		guest_pattern(&s->guest, 0, OP_FILL, list, n, key);
-}
-
-/* Words of @list that are not @key's pattern */
-static u64 wrong(struct scenario *s, const u32 *list, size_t n, u64 key)
-{
-	u64 first;
-
-	return s->host ? region_check(&s->r, list, n, key, &first) :
-			 guest_pattern(&s->guest, 0, OP_CHECK, list, n, key);
-}
-
 static void must_be(struct scenario *s, const u32 *list, size_t n, u64 key, const char *what)
 {
-	u64 bad = wrong(s, list, n, key);
+	u64 bad = scenario_wrong(s, list, n, key);
 
 	if (bad)
 		mmg_fail("DATA LOST: %llu of %llu words of what was %s are wrong",
@@ -92,7 +71,7 @@ static void set_up(struct scenario *s, struct halves *h, bool host)
 	h->mine = list_where(label, s->r.units, 0, &h->n);
 	h->rest = list_where(label, s->r.units, 1, &h->n_rest);
 	free(label);
-	fill(s, s->all, s->r.units, OLD);
+	scenario_fill(s, s->all, s->r.units, OLD);
 }
 
 /* Age and reclaim until nearly all is gone; how many units are absent */
@@ -139,7 +118,7 @@ static void redirtied_case(const struct mmg_case *c)
 	must_evict(&s);
 	mmg_doing("reading all of it back, then writing half anew");
 	must_be(&s, s.all, s.r.units, OLD, "evicted and read back");
-	fill(&s, h.mine, h.n, NEW);
+	scenario_fill(&s, h.mine, h.n, NEW);
 	/*
 	 * Neither aging nor reclaim by the LRU: where those find an entry young they pass
 	 * its dirty bit on to the page at once (walk_pte_range(), lru_gen_look_around()).
@@ -163,7 +142,7 @@ static void freed_case(const struct mmg_case *c)
 	mmg_doing("freeing all of it and writing half anew");
 	if (madvise(s.r.mem, s.r.pages * s.r.page_size, MADV_FREE))
 		mmg_skip("MADV_FREE: %s", strerror(errno));
-	fill(&s, h.mine, h.n, NEW);
+	scenario_fill(&s, h.mine, h.n, NEW);
 	evict_all(&s);
 	must_be(&s, h.mine, h.n, NEW, "written after MADV_FREE");
 	for (i = 0; i < h.n_rest; i++) {
@@ -189,12 +168,12 @@ static void given_back_case(const struct mmg_case *c)
 
 	set_up(&s, &h, c->arg);
 	advise(&s, h.mine, h.n, MADV_DONTNEED, "MADV_DONTNEED");
-	fill(&s, h.mine, 1, NEW);
+	scenario_fill(&s, h.mine, 1, NEW);
 	for (i = 1; i < h.n; i++) {
 		if (*(const u64 *)(s.r.mem + h.mine[i] * s.r.page_size))
 			mmg_fail("a page given back by MADV_DONTNEED does not read as zero");
 	}
-	fill(&s, h.mine, h.n, NEW);
+	scenario_fill(&s, h.mine, h.n, NEW);
 	must_evict(&s);
 	must_be(&s, h.mine, h.n, NEW, "written after MADV_DONTNEED");
 	must_be(&s, h.rest, h.n_rest, OLD, "never given back");

@@ -55,6 +55,22 @@ void scenario_touch(struct scenario *s, const u32 *list, size_t n, bool write)
 		guest_touch(&s->guest, 0, list, n, write);
 }
 
+void scenario_fill(struct scenario *s, const u32 *list, size_t n, u64 key)
+{
+	if (s->host)
+		region_fill(&s->r, list, n, key);
+	else
+		guest_pattern(&s->guest, 0, OP_FILL, list, n, key);
+}
+
+u64 scenario_wrong(struct scenario *s, const u32 *list, size_t n, u64 key)
+{
+	u64 first;
+
+	return s->host ? region_check(&s->r, list, n, key, &first) :
+			 guest_pattern(&s->guest, 0, OP_CHECK, list, n, key);
+}
+
 void scenario_populate(struct scenario *s)
 {
 	u64 listed;

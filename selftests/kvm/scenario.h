@@ -64,6 +64,9 @@ struct scenario_opts {
 void scenario_create(struct scenario *s, const struct scenario_opts *o);
 /* Touch units by whoever touches here */
 void scenario_touch(struct scenario *s, const u32 *list, size_t n, bool write);
+/* The pattern of @key (see guest_pattern()) by the same: write it, or count the words that differ */
+void scenario_fill(struct scenario *s, const u32 *list, size_t n, u64 key);
+u64 scenario_wrong(struct scenario *s, const u32 *list, size_t n, u64 key);
 /*
  * Touch all units by a write, and check what every judgement builds on: all are in
  * memory, by pages of the size asked for, and on the lists of the group.

@@ -10,14 +10,6 @@
 #include "residency.h"
 #include "uffd.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25
-#endif
-
-#ifndef MADV_COLD
-#define MADV_COLD	20
-#endif
-
 #define MERGED		4	/* pages that KSM makes one of */
 
 static struct uffd uffd;

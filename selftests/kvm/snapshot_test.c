@@ -91,20 +91,10 @@ static void set_up(const struct params *p, void (*prepare)(struct scenario *sc))
 	scenario_populate(&s);
 }
 
-static void fill(const u32 *list, size_t n, u64 key)
-{
-	if (s.host)
-		region_fill(&s.r, list, n, key);
-	else
-		guest_pattern(&s.guest, 0, OP_FILL, list, n, key);
-}
-
 static void must_be(const u32 *list, size_t n, u64 key, const char *what)
 {
-	u64 first = 0, bad;
+	u64 bad = scenario_wrong(&s, list, n, key);
 
-	bad = s.host ? region_check(&s.r, list, n, key, &first) :
-		       guest_pattern(&s.guest, 0, OP_CHECK, list, n, key);
 	if (bad)
 		mmg_fail("DATA LOST: %llu words of memory that was %s are wrong",
 			 (unsigned long long)bad, what);
@@ -158,7 +148,7 @@ static void live_case(const struct mmg_case *c)
 
 	set_up(p, make_copies);
 	halves(&mine, &n, &rest, &n_rest);
-	fill(s.all, s.r.units, OLD);
+	scenario_fill(&s, s.all, s.r.units, OLD);
 	mmg_doing("evicting a quarter, protecting all, evicting more");
 	evict(2);
 	uffd_open(&uffd, s.r.mem, s.r.pages * s.r.page_size);
@@ -170,7 +160,7 @@ static void live_case(const struct mmg_case *c)
 	must_be(rest, n_rest, OLD, "only read");
 	early = uffd.protected;
 	mmg_doing("writing half of it");
-	fill(mine, n, NEW);
+	scenario_fill(&s, mine, n, NEW);
 	for (i = 0; i < n; i++)
 		bad += copies_wrong(mine[i]) > 0;
 	mmg_metric("written", n * s.r.unit);
@@ -227,7 +217,7 @@ static void merged_case(const struct mmg_case *c)
 	scenario_touch(&s, s.all, s.r.units, false);
 	group_age(&s.group, true);
 	mmg_doing("writing half of the merged pages");
-	fill(mine, n, NEW);
+	scenario_fill(&s, mine, n, NEW);
 	must_be(mine, n, NEW, "merged and written");
 	if (not_as_first(rest, n_rest))
 		mmg_fail("DATA LOST: %zu of %zu merged pages changed when others were written",

@@ -33,24 +33,26 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
+/* A file of the root lists the memory controller */
+static bool lists_memory(const char *path)
+{
+	char *text = mmg_read_file(path, NULL);
+	bool on = text && has_word(text, "memory");
+
+	free(text);
+	return on;
+}
+
 void memcg_require(void)
 {
 	struct statfs fs;
-	char *text;
-	bool on;
 
 	if (statfs(MEMCG_ROOT, &fs) || fs.f_type != CGROUP2_MAGIC)
 		mmg_skip("no cgroup2 on %s: boot with systemd.unified_cgroup_hierarchy=1",
 			 MEMCG_ROOT);
-	text = mmg_read_file(MEMCG_ROOT "/cgroup.controllers", NULL);
-	on = text && has_word(text, "memory");
-	free(text);
-	if (!on)
+	if (!lists_memory(MEMCG_ROOT "/cgroup.controllers"))
 		mmg_skip("cgroup2 has no memory controller (CONFIG_MEMCG, cgroup_disable=)");
-	text = mmg_read_file(MEMCG_ROOT "/cgroup.subtree_control", NULL);
-	on = text && has_word(text, "memory");
-	free(text);
-	if (!on)
+	if (!lists_memory(MEMCG_ROOT "/cgroup.subtree_control"))
 		mmg_skip("memory controller off: echo +memory > %s/cgroup.subtree_control",
 			 MEMCG_ROOT);
 	if (access(MEMCG_ROOT, W_OK))
@@ -59,11 +61,7 @@ void memcg_require(void)
 
 bool memcg_there(void)
 {
-	char *text = mmg_read_file(MEMCG_ROOT "/cgroup.subtree_control", NULL);
-	bool on = text && has_word(text, "memory") && !access(MEMCG_ROOT, W_OK);
-
-	free(text);
-	return on;
+	return lists_memory(MEMCG_ROOT "/cgroup.subtree_control") && !access(MEMCG_ROOT, W_OK);
 }
 
 void memcg_home(struct memcg *cg)

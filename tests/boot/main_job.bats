@@ -78,4 +78,8 @@ none() {
 	run "$mmgate" run -n --kernel debian:6.12 --machine default --machine la57 --test kvm/young_clear
 	[ "$(grep -c -- '-kernel [^ ]*/vmlinux ' <<<"$output")" = 1 ]
 	[ "$(grep -c -- '-kernel [^ ]*/vmlinuz-' <<<"$output")" = 1 ]
+	# a firmware loads the kernel itself, and EFI's takes no ELF file
+	printf '[machine]\nabout=x\nqemu=-bios;bios-256k.bin\n' >"$BATS_TEST_TMPDIR/own.conf"
+	run "$mmgate" run -n --kernel debian:6.12 --machine "$BATS_TEST_TMPDIR/own.conf" --test kvm/young_clear
+	[ "$(grep -c -- '-kernel [^ ]*/vmlinuz-' <<<"$output")" = 1 ]
 }

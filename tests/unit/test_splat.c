@@ -513,6 +513,8 @@ static void same_and_not(void **state)
 		  "WARNING: CPU: 0 PID: 1 at lib/x.c:1 __list_add_valid_or_report+0x1/0x2\nCall Trace:\n a_fn+0x1/0x2\n" },
 		/* addresses that differ from boot to boot, with nothing else to tell them by */
 		{ "BUG: Bad rss-counter state mm:00000000a1b2c3d4 type:MM_ANONPAGES val:2\n", "BUG: Bad rss-counter state mm:0000000055e6f7ff type:MM_ANONPAGES val:7\n" },
+		/* a title that begins with one: nothing before it is read */
+		{ "deadbeef.c:33: bad pmd ffff888012345678(0)\n", "feedbeef.c:33: bad pmd ffff888012345679(0)\n" },
 		{ "mm/pgtable-generic.c:33: bad pmd ffff888012345678(00000000deadbeef)\n", "mm/pgtable-generic.c:33: bad pmd ffff8880abcdef78(80000000deadbe01)\n" },
 		/* SLUB's caches of random names; 5.13 told left from right */
 		{ "BUG kmalloc-512 (Not tainted): Redzone overwritten\nCall Trace:\n a_fn+0x1/0x2\n",

@@ -14,6 +14,8 @@
  *	even		four VMs, all idle: each one gives, none gives nearly all
  *	many		twelve plain processes in groups of their own: the same
  *	hot-spared	two idle VMs and one that goes on touching all it has
+ *	turns		groups whose turn is over are found again, turn after turn
+ *	turns-min	the same beside a group within memory.min, which is always passed over
  *	low, min	two VMs below one group, one of them protected with that group:
  *			it loses nothing while the other one and an outsider have pages
  *	min-shared	memory.min of the group above is half of what its two VMs ask for:
@@ -37,6 +39,9 @@
 #define MAX_STEPS	2000
 #define BATCH		64
 #define TURN		256	/* of what one turn of kswapd takes, a group's part */
+#define TURNS		3
+#define ASKS		8
+#define STARVED		3	/* steps of 64 pages: low is 250 above min, see pressure_start() */
 
 /* Several VMs, and what each has lost */
 struct crowd {
@@ -90,8 +95,8 @@ static u64 look(struct crowd *c)
 /* Take from the VMs until @pages are gone; @hot, if any, is touched all the while */
 static u64 press(struct crowd *c, u64 pages, struct tenant *hot)
 {
-	u64 gone = 0;
-	int step, i;
+	u64 gone = 0, last = 0;
+	int step, i, starved = 0;
 
 	for (i = 0; i < c->nr; i++)
 		c->before[i] = tenant_absent(&c->t[i]);
@@ -103,6 +108,12 @@ static u64 press(struct crowd *c, u64 pages, struct tenant *hot)
 		if (!pressure_step(&pressure))
 			break;
 		gone = look(c);
+		/* a little below min and somebody is killed, which tells less */
+		starved = gone > last || pressure_left(&pressure) ? 0 : starved + 1;
+		last = gone;
+		if (starved == STARVED)
+			mmg_fail("kswapd sleeps with no page above low: it took %llu of %llu pages",
+				 (unsigned long long)gone, (unsigned long long)pages);
 	}
 	pressure_release(&pressure);
 	for (i = 0; i < c->nr; i++)
@@ -184,6 +195,100 @@ static void hot_case(const struct mmg_case *c)
 	mmg_pass("the hot VM lost %llu pages, two idle ones %llu and %llu",
 		 (unsigned long long)crowd.lost[1], (unsigned long long)crowd.lost[0],
 		 (unsigned long long)crowd.lost[2]);
+}
+
+/* --- turns -------------------------------------------------------------------------- */
+
+static u64 youngest(struct tenant *t)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	group_read(&t->group, false);
+	for (i = 0; i < t->group.info.nr_nodes; i++)
+		sum += lru_gen_max_seq(&t->group.info.node[i]);
+	return sum;
+}
+
+/*
+ * Have a group's turn end: reclaim that finds all of it young ages it, and then moves the
+ * group to the young end of the node's list of groups (lru_gen_shrink_lruvec())
+ */
+static void turn(struct tenant *t)
+{
+	u64 before;
+	int tries;
+
+	tenant_touch(t, 0, t->units);
+	before = youngest(t);
+	for (tries = 0; tries < 8 && youngest(t) == before; tries++)
+		memcg_reclaim(&t->group.cg, BATCH * page(), NULL);
+	if (youngest(t) == before)
+		mmg_broken("%d requests for %d pages did not age %s", tries, BATCH,
+			   t->group.cg.dir);
+}
+
+/*
+ * Groups whose turn is over are found again: once the last one has left the old list, the
+ * young list becomes the old one, whoever is kept from reclaim.  First by memory.reclaim of
+ * the root, which goes the same way as kswapd (lru_gen_shrink_node()), then by kswapd.
+ */
+static void turns_case(const struct mmg_case *c)
+{
+	struct memcg root = { .dir = MEMCG_ROOT, .path = "/" };
+	int first = c->arg ? 1 : 0, i, round, err, tries;
+	u64 asked, gone, seq, all = 0, lost[4] = { };
+
+	begin(&crowd, true);
+	if (!memcg_has(&root, "memory.reclaim"))
+		mmg_skip("the root group has no memory.reclaim");
+	for (i = 0; i < (int)ARRAY_SIZE(lost); i++)
+		add(&crowd, NULL, i % 2, mmg_opts.mem_bytes / 8);
+	if (first)
+		tenant_set(&crowd.t[0].group.cg, "memory.min", "1G");
+	asked = (crowd.nr - first) * crowd.t[0].units / 4;
+	seq = youngest(&crowd.t[first]);
+	for (round = 1; round <= TURNS; round++) {
+		mmg_doing("turn %d", round);
+		for (i = first; i < crowd.nr; i++)
+			turn(&crowd.t[i]);
+		for (i = 0; i < crowd.nr; i++)
+			crowd.before[i] = tenant_absent(&crowd.t[i]);
+		/* what is not in our groups is taken as well, as long as it lasts */
+		for (gone = 0, tries = 0, err = 0; !err && gone < asked && tries < ASKS; tries++) {
+			err = memcg_reclaim(&root, asked / 2 * page(), NULL);
+			gone = look(&crowd);
+		}
+		for (i = 0; i < crowd.nr; i++) {
+			lost[i] += crowd.lost[i];
+			mmg_info("turn %d: vm%d lost %llu of %zu pages", round, i,
+				 (unsigned long long)crowd.lost[i], crowd.t[i].units);
+		}
+		if (gone * 4 < asked * 3)
+			mmg_fail("turn %d, %d requests for %llu pages to the root: %s, %llu gone",
+				 round, tries, (unsigned long long)asked / 2,
+				 err ? strerror(-err) : "0", (unsigned long long)gone);
+	}
+	seq = youngest(&crowd.t[first]) - seq;
+	mmg_metric("agings", seq);
+	for (i = first; i < crowd.nr; i++)
+		turn(&crowd.t[i]);
+	gone = press(&crowd, asked, NULL);
+	mmg_metric("gone", gone);
+	if (first && crowd.lost[0])
+		mmg_fail("kswapd took %llu pages within memory.min",
+			 (unsigned long long)crowd.lost[0]);
+	for (i = first; i < crowd.nr; i++) {
+		lost[i] += crowd.lost[i];
+		all += lost[i];
+	}
+	for (i = first; i < crowd.nr; i++) {
+		if (lost[i] * 8 * (crowd.nr - first) < all)
+			mmg_fail("of %llu pages in all vm%d lost %llu", (unsigned long long)all, i,
+				 (unsigned long long)lost[i]);
+	}
+	mmg_pass("found again after %d turns, %llu agings: kswapd took %llu pages of %d groups",
+		 TURNS + 1, (unsigned long long)seq, (unsigned long long)gone, crowd.nr - first);
 }
 
 /* --- protection ------------------------------------------------------------------------ */
@@ -339,6 +444,8 @@ static const struct mmg_case cases[] = {
 	CASE("even", .fn = even_case),
 	CASE("many", .fn = even_case, .arg = "many"),
 	CASE("hot-spared", .fn = hot_case),
+	CASE("turns", .fn = turns_case),
+	CASE("turns-min", .fn = turns_case, .arg = "memory.min"),
 	CASE("low", .fn = protect_case, .arg = "memory.low"),
 	CASE("min", .fn = protect_case, .arg = "memory.min"),
 	CASE("min-shared", .fn = shared_min_case),

@@ -213,6 +213,11 @@ bool pressure_step(struct pressure *p)
 	return true;
 }
 
+size_t pressure_left(const struct pressure *p)
+{
+	return free_above_low(p->nid);
+}
+
 void pressure_release(struct pressure *p)
 {
 	worker_call(&p->w, GIVE_BACK, 0);

@@ -56,6 +56,12 @@ void pressure_fill(struct pressure *p, size_t extra);
  */
 bool pressure_step(struct pressure *p);
 
+/*
+ * Free pages of the node that user memory can have before kswapd is woken; 0 after a step,
+ * with kswapd asleep, where it did not do its work
+ */
+size_t pressure_left(const struct pressure *p);
+
 /* Give all back */
 void pressure_release(struct pressure *p);
 

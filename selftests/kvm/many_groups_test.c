@@ -113,7 +113,7 @@ static void asked_case(const struct mmg_case *c)
 
 /*
  * The most that one turn of kswapd may take.  It begins above min, else others reclaim as
- * well.  Where the node has one zone, it ends with MIN_LRU_BATCH pages above high (should_abort_scan()).
+ * well.  Where the node has one zone, it ends MIN_LRU_BATCH above high (should_abort_scan()).
  * With several, those that hold nothing of ours may never be safe: then it goes round
  * until a zone is above high, and each round ends when it has the sum of the
  * high watermarks (kswapd_shrink_node()).  A batch more is taken at once, and the helper
@@ -166,7 +166,7 @@ static void kswapd_case(const struct mmg_case *c)
 		stalls = vmstat_sum(&b, "allocstall_") - vmstat_sum(&a, "allocstall_");
 		/* one turn may have begun before the first look */
 		if (gone > (turns + 1) * bound + stalls * 2 * BATCH)
-			mmg_fail("kswapd took %llu of %d groups in %llu turns (at most %llu), others %llu times",
+			mmg_fail("%llu pages of %d groups in %llu turns (bound %llu), others %llu",
 				 (unsigned long long)gone, GROUPS, (unsigned long long)turns,
 				 (unsigned long long)bound, (unsigned long long)stalls);
 	}
@@ -177,7 +177,7 @@ static void kswapd_case(const struct mmg_case *c)
 	mmg_metric("others", stalls);
 	if (gone < 3 * bound)
 		mmg_broken("kswapd took %llu pages in %d steps", (unsigned long long)gone, step);
-	mmg_pass("kswapd took %llu pages of %d groups in %llu turns, bound %llu each, others %llu times",
+	mmg_pass("kswapd took %llu pages of %d groups, %llu turns, bound %llu, others %llu times",
 		 (unsigned long long)gone, GROUPS, (unsigned long long)turns,
 		 (unsigned long long)bound, (unsigned long long)stalls);
 }

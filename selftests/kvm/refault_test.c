@@ -12,6 +12,8 @@
  *			No page table says so; tiers do: sort_folio() moves them on
  *	refault-anon	guest pages that were swapped out and read again are counted, and are
  *			younger than idle ones that never left
+ *	positions-*	pages that come back at once are recent refaults, later they are not,
+ *			wherever min_seq is
  *	file-first	idle guest memory and idle page cache at the default swappiness: cache goes
  *	file-thrashes	the same once the cache has been read again after it was evicted: refaults
  *			of the one kind turn reclaim to the other one
@@ -30,12 +32,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "orderstat.h"
 #include "residency.h"
 
 #define STEPS		8
 #define READS		8
 #define BATCH		64
+#define POSITIONS	4	/* of min_seq, 13 apart: all remainders of 4 */
 #define AUC_GOOD	0.99
 #define BLIND_LOW	0.4
 #define BLIND_HIGH	0.6
@@ -56,53 +60,6 @@ static size_t page(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-static void make_memfd(struct region *r, size_t bytes)
-{
-	memset(r, 0, sizeof(*r));
-	r->backing = BACK_SHMEM;
-	r->page_size = page();
-	r->unit = 1;
-	r->pages = bytes / page();
-	r->units = r->pages;
-	r->nid = region_node();
-	r->present = calloc(1, r->units);
-	r->scratch = calloc(1, r->pages);
-	r->fd = memfd_create("mmgate", MFD_CLOEXEC);
-	if (r->fd < 0 || ftruncate(r->fd, bytes))
-		mmg_broken("a memfd of %zu bytes: %s", bytes, strerror(errno));
-	r->mem = mmap(NULL, bytes, PROT_READ, MAP_SHARED, r->fd, 0);
-	if (r->mem == MAP_FAILED)
-		mmg_broken("mmap of a memfd: %s", strerror(errno));
-	madvise(r->mem, bytes, MADV_NOHUGEPAGE);
-	if (r->nid >= 0)
-		region_bind(r->mem, bytes, r->nid);
-}
-
-static void read_pages(const struct region *r, const u8 *label, int which, int times)
-{
-	char byte;
-	size_t i;
-
-	while (times--) {
-		for (i = 0; i < r->pages; i++) {
-			if (which >= 0 && label[i] != which)
-				continue;
-			if (pread(r->fd, &byte, 1, i * r->page_size) != 1)
-				mmg_broken("reading page %zu: %s", i, strerror(errno));
-		}
-	}
-}
-
-static void write_pages(const struct region *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->pages; i++) {
-		if (pwrite(r->fd, &i, sizeof(i), i * r->page_size) != sizeof(i))
-			mmg_broken("writing page %zu: %s", i, strerror(errno));
-	}
-}
-
 static void tiers_experiment(struct tiers *t, enum backing made_of, bool armed)
 {
 	size_t bytes = mmg_opts.mem_bytes / 4, step, i;
@@ -112,12 +69,12 @@ static void tiers_experiment(struct tiers *t, enum backing made_of, bool armed)
 	memset(t, 0, sizeof(*t));
 	group_create(&t->group, NULL, armed ? "tiers" : "control");
 	if (made_of == BACK_SHMEM)
-		make_memfd(&t->r, bytes);
+		descriptor_memfd(&t->r, bytes);
 	else
 		region_create(&t->r, made_of, bytes, 0);
 	group_enter(&t->group);
 	if (made_of == BACK_SHMEM)
-		write_pages(&t->r);
+		descriptor_write(&t->r);
 	else if (posix_fadvise(t->r.fd, 0, 0, POSIX_FADV_RANDOM))
 		mmg_broken("posix_fadvise: %s", strerror(errno));
 	t->label = calloc(1, t->r.units);
@@ -129,7 +86,7 @@ static void tiers_experiment(struct tiers *t, enum backing made_of, bool armed)
 		label_stratified(t->label, all, t->r.units, 2, mmg_opts.seed + armed);
 		free(all);
 	}
-	read_pages(&t->r, t->label, -1, 1);
+	descriptor_read(&t->r, t->label, -1, 1);
 	memcg_drain_lru();
 	if (region_read(&t->r) != t->r.units)
 		mmg_broken("precondition: %zu of %zu pages are in memory", region_read(&t->r),
@@ -137,7 +94,7 @@ static void tiers_experiment(struct tiers *t, enum backing made_of, bool armed)
 	for (i = 0; i < 3; i++)
 		group_age(&t->group, true);
 	if (armed)
-		read_pages(&t->r, t->label, 0, READS);
+		descriptor_read(&t->r, t->label, 0, READS);
 	for (step = 1; step <= STEPS; step++) {
 		mmg_doing("reclaiming, step %zu of %d", step, STEPS);
 		memcg_reclaim(&t->group.cg, t->half * 7 / 8 / STEPS * page(), NULL);
@@ -258,6 +215,137 @@ static void refault_case(const struct mmg_case *c)
 		 (unsigned long long)refaults, back, back_gone, idle_gone);
 }
 
+/* --- recent or not --------------------------------------------------------------------- */
+
+/* Refaults of all tiers, counted since min_seq of the type moved; *@seq is that */
+static u64 counted(struct group *group, int nid, int type, u64 *seq)
+{
+	u64 sum = 0;
+	unsigned int i, g, t;
+
+	group_read(group, true);
+	*seq = 0;
+	for (i = 0; i < group->info.nr_nodes; i++) {
+		const struct lru_gen_node *node = &group->info.node[i];
+
+		if (nid >= 0 && node->nid != nid)
+			continue;
+		for (g = 0; g < node->nr_gens && node->gen[g].stale[type]; g++)
+			;
+		if (g == node->nr_gens || node->gen[g].nr_tiers != LRU_GEN_MAX_TIERS)
+			mmg_skip("lru_gen_full has no tiers");
+		*seq += node->gen[g].seq;
+		for (t = 0; t < LRU_GEN_MAX_TIERS; t++)
+			sum += node->gen[g].tier[t].n[type][0];
+	}
+	return sum;
+}
+
+/* Pages of this process itself that are in swap: they come back when they are used */
+static u64 own_gone(struct region *r)
+{
+	char *text = mmg_read_file("/proc/self/status", NULL), *p;
+	u64 pages, gone = r->units - region_read(r);
+
+	p = text ? strstr(text, "VmSwap:") : NULL;
+	pages = p ? strtoull(p + strlen("VmSwap:"), NULL, 10) * 1024 / page() : 0;
+	free(text);
+	return pages > gone ? pages - gone : 0;
+}
+
+/* Read again what is gone, by whoever reads here; returns how many pages that were */
+static size_t bring_back(struct scenario *s, bool file)
+{
+	u32 *list = malloc(s->r.units * sizeof(*list));
+	size_t n = 0, i;
+
+	region_read(&s->r);
+	for (i = 0; i < s->r.units; i++) {
+		if (!s->r.present[i])
+			list[n++] = i;
+	}
+	if (file)
+		descriptor_read(&s->r, s->r.present, 0, 1);
+	else
+		scenario_touch(s, list, n, false);
+	free(list);
+	memcg_drain_lru();
+	if (region_read(&s->r) != s->r.units)
+		mmg_broken("%zu of %zu pages are in memory after they were read again",
+			   region_read(&s->r), s->r.units);
+	return n;
+}
+
+/*
+ * The shadow of an evicted page holds min_seq of that time, in few bits.  A page that comes
+ * back while that is still so is counted as a recent refault, whatever min_seq is, and
+ * one that comes back MAX_NR_GENS generations later is not (lru_gen_test_recent()).
+ */
+static void positions_case(const struct mmg_case *c)
+{
+	bool file = c->arg;
+	struct scenario_opts o = { .name = "positions", .bytes = mmg_opts.mem_bytes / 4,
+				   .host = file, .backing = file ? BACK_FILE : BACK_ANON };
+	int type = file ? LRU_GEN_FILE : LRU_GEN_ANON, round, i;
+	u64 before, after, seq, again, first = 0, own;
+	static struct scenario s;
+	size_t back;
+
+	if (!file)
+		guest_require();
+	mglru_require(o.bytes);
+	scenario_create(&s, &o);
+	if (file) {
+		mmg_write_setting("/proc/sys/vm/swappiness", "0");
+		if (posix_fadvise(s.r.fd, 0, 0, POSIX_FADV_RANDOM))
+			mmg_broken("posix_fadvise: %s", strerror(errno));
+		descriptor_read(&s.r, NULL, -1, 1);
+		memcg_drain_lru();
+	} else {
+		scenario_populate(&s);
+	}
+	for (round = 0; round < POSITIONS; round++) {
+		/* all of it in the oldest generation */
+		for (i = 0; i < LRU_GEN_MAX_GENS; i++)
+			group_age(&s.group, true);
+		mmg_doing("evicting and reading again, round %d", round);
+		memcg_reclaim(&s.group.cg, 2 * BATCH * page(), NULL);
+		own = own_gone(&s.r);
+		before = counted(&s.group, s.r.nid, type, &seq);
+		if (!round)
+			first = seq;
+		back = bring_back(&s, file);
+		after = counted(&s.group, s.r.nid, type, &again);
+		if (seq != again || back < BATCH)
+			mmg_broken("min_seq went from %llu to %llu, %zu pages came back",
+				   (unsigned long long)seq, (unsigned long long)again, back);
+		if (after - before < back || after - before > back + own)
+			mmg_fail("at min_seq %llu %zu pages came back at once, %llu were counted",
+				 (unsigned long long)seq, back,
+				 (unsigned long long)(after - before));
+		memcg_reclaim(&s.group.cg, 2 * BATCH * page(), NULL);
+		for (i = 0; i < 2 * LRU_GEN_MAX_GENS + 1; i++)
+			group_age(&s.group, true);
+		own = own_gone(&s.r);
+		before = counted(&s.group, s.r.nid, type, &seq);
+		back = bring_back(&s, file);
+		after = counted(&s.group, s.r.nid, type, &again);
+		if (seq != again || back < BATCH)
+			mmg_broken("min_seq went from %llu to %llu, %zu pages came back",
+				   (unsigned long long)seq, (unsigned long long)again, back);
+		if (after > before + own)
+			mmg_fail("at min_seq %llu %zu pages came back late, %llu were counted",
+				 (unsigned long long)seq, back,
+				 (unsigned long long)(after - before));
+	}
+	mmg_metric("first_seq", first);
+	mmg_metric("last_seq", seq);
+	if (seq < 8)
+		mmg_broken("min_seq is only %llu after %d rounds", (unsigned long long)seq, round);
+	mmg_pass("refaults counted where they are recent, at min_seq %llu to %llu",
+		 (unsigned long long)first, (unsigned long long)seq);
+}
+
 /* --- anonymous against file ------------------------------------------------------------- */
 
 static void kinds_case(const struct mmg_case *c)
@@ -278,7 +366,7 @@ static void kinds_case(const struct mmg_case *c)
 		mmg_broken("posix_fadvise: %s", strerror(errno));
 	scenario_create(&s, &o);
 	scenario_populate(&s);
-	read_pages(&file, NULL, -1, 1);
+	descriptor_read(&file, NULL, -1, 1);
 	memcg_drain_lru();
 	for (round = 0; round < 3; round++)
 		group_age(&s.group, true);
@@ -289,7 +377,7 @@ static void kinds_case(const struct mmg_case *c)
 		memcg_reclaim(&s.group.cg, asked / 4 * page(), NULL);
 		region_read(&file);
 		/* no others: each reading protects page cache whatever the other kind does */
-		read_pages(&file, file.present, 0, 1);
+		descriptor_read(&file, file.present, 0, 1);
 	}
 	refaults = stat_of(&s, "workingset_refault_file") - refaults;
 	anon = region_read(&s.r);
@@ -321,6 +409,8 @@ static const struct mmg_case cases[] = {
 	{ .name = "tiers-memfd", .fn = tiers_case },
 	{ .name = "tiers-file", .fn = tiers_case, .arg = "file" },
 	{ .name = "refault-anon", .fn = refault_case },
+	{ .name = "positions-anon", .fn = positions_case },
+	{ .name = "positions-file", .fn = positions_case, .arg = "file" },
 	{ .name = "file-first", .fn = kinds_case },
 	{ .name = "file-thrashes", .fn = kinds_case, .arg = "thrash" },
 };

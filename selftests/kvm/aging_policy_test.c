@@ -24,11 +24,11 @@
  * How it could mislead: reclaim that ages by itself walks, and needs no feedback (max_seq is
  * compared); look-around promotes its own neighbours (64, far fewer than the table has).
  */
+#include "aging_step.h"
 #include "scenario.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BATCH	64
@@ -166,14 +166,6 @@ static void refused_case(const struct mmg_case *c)
 
 /* --- the Bloom filter --------------------------------------------------------------- */
 
-/* Without force a walk skips an mm that did not run since the last one: let it run */
-static void switch_out_and_in(void)
-{
-	const struct timespec nap = { .tv_nsec = 3000000 };
-
-	nanosleep(&nap, NULL);
-}
-
 static void swap_units(u32 *list, size_t a, size_t b, size_t n)
 {
 	u32 tmp;
@@ -222,7 +214,7 @@ static u64 feedback(const struct params *p, bool look)
 			   BATCH / 2, (unsigned long long)max_seq(&s), (unsigned long long)seq);
 	if (look && region_read(&s.r) == s.r.units)
 		mmg_broken("nothing was evicted");
-	switch_out_and_in();
+	aging_run_again();
 	mmg_doing("aging without force");
 	err = age_with(&s, "200", false, 0);
 	if (max_seq(&s) != seq + 1)

@@ -24,6 +24,7 @@
  * the process has some pages of its own in the group (a batch of 64 is allowed for);
  * from 6.14 on a page is promoted at its second observation (it is aged once first).
  */
+#include "aging_step.h"
 #include "residency.h"
 #include "scenario.h"
 
@@ -32,7 +33,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BATCH	64	/* MIN_LRU_BATCH, and what else the process has in the group */
@@ -72,25 +72,9 @@ static bool near(u64 a, u64 b)
 	return a <= b + BATCH && b <= a + BATCH;
 }
 
-static u64 max_seq_of(const char *path)
-{
-	static struct lru_gen_memcg info;
-
-	lru_gen_read(false, path, &info);
-	return info.nr_nodes ? lru_gen_max_seq(&info.node[0]) : 0;
-}
-
-/* Age once more and see that the generation number went up by exactly one */
 static void age(struct scenario *s, bool force)
 {
-	u64 before = max_seq_of(s->group.cg.path), after;
-
-	group_age(&s->group, force);
-	group_read(&s->group, false);
-	after = max_seq_of(s->group.cg.path);
-	if (after != before + 1)
-		mmg_fail("aging at generation %llu left max_seq at %llu",
-			 (unsigned long long)before, (unsigned long long)after);
+	aging_once(&s->group, force);
 }
 
 static void say_generations(const struct scenario *s, const char *when)
@@ -102,24 +86,6 @@ static void say_generations(const struct scenario *s, const char *when)
 		 (unsigned long long)group_pages(&s->group, 2, t),
 		 (unsigned long long)group_pages(&s->group, 1, t),
 		 (unsigned long long)group_pages(&s->group, 0, t));
-}
-
-/* Evict generation max_seq - 3 by command, however many pages that are */
-static void evict_oldest(struct scenario *s)
-{
-	unsigned int i;
-
-	group_read(&s->group, false);
-	for (i = 0; i < s->group.info.nr_nodes; i++) {
-		const struct lru_gen_node *node = &s->group.info.node[i];
-		u64 seq = lru_gen_max_seq(node) - 3;
-		int swappiness = s->r.backing == BACK_FILE ? 0 : LRU_GEN_ANON_ONLY;
-		int err = lru_gen_evict(s->group.id, node->nid, seq, swappiness, s->r.pages * 2);
-
-		if (err)
-			mmg_fail("evicting generation %llu of node %d: %s",
-				 (unsigned long long)seq, node->nid, strerror(-err));
-	}
 }
 
 /* Which pages were evicted: the touched ones (label 0) must be whole, the rest gone */
@@ -187,7 +153,7 @@ static void histogram_case(const struct mmg_case *c)
 		mmg_fail("%llu pages moved although nobody touched any", (unsigned long long)moved);
 
 	mmg_doing("evicting the untouched generation");
-	evict_oldest(&s);
+	aging_evict_oldest(&s.group, s.r.backing == BACK_FILE);
 	judge_identity(&s, label, n);
 	mmg_pass("all %llu pages that %s touched moved, %llu others stayed and were evicted",
 		 (unsigned long long)want, who, (unsigned long long)stayed);
@@ -205,11 +171,11 @@ static void target_case(const struct mmg_case *c)
 	set_up(&s, &p, "aged");
 	memcg_create(&other, NULL, "other");
 	scenario_populate(&s);
-	other_before = max_seq_of(other.path);
-	root_before = max_seq_of("/");
+	other_before = aging_max_seq(other.path);
+	root_before = aging_max_seq("/");
 	age(&s, true);
-	other_after = max_seq_of(other.path);
-	root_after = max_seq_of("/");
+	other_after = aging_max_seq(other.path);
+	root_after = aging_max_seq("/");
 	if (other_after != other_before || root_after != root_before)
 		mmg_fail("aged too: another group, %llu to %llu, or the root, %llu to %llu",
 			 (unsigned long long)other_before,
@@ -287,23 +253,6 @@ static u32 *dense_and_sparse(const struct scenario *s, size_t *n, size_t *dense)
 	return list;
 }
 
-/* Without force a walk skips an mm that did not run since the last one: let it run */
-static void switch_out_and_in(void)
-{
-	const struct timespec nap = { .tv_nsec = 3000000 };
-
-	nanosleep(&nap, NULL);
-}
-
-/* Up to 6.12 aging without force wants room for a generation: evict the oldest */
-static void age_unforced(struct scenario *s)
-{
-	evict_oldest(s);
-	switch_out_and_in();
-	age(s, false);
-	group_read(&s->group, true);
-}
-
 static void bloom_case(const struct mmg_case *c)
 {
 	const struct params *p = c->arg;
@@ -328,7 +277,7 @@ static void bloom_case(const struct mmg_case *c)
 	before = group_counter(&s.group, WALK_FOUND);
 	added = group_counter(&s.group, WALK_ADDED);
 	scenario_touch(&s, list, n, false);
-	age_unforced(&s);
+	aging_unforced(&s.group, false);
 	found = group_counter(&s.group, WALK_FOUND) - before;
 	added = group_counter(&s.group, WALK_ADDED) - added;
 	moved = group_pages(&s.group, 1, LRU_GEN_ANON);
@@ -351,7 +300,7 @@ static void bloom_case(const struct mmg_case *c)
 	before = group_counter(&s.group, WALK_FOUND);
 	if (!p->host)
 		scenario_touch(&s, list, n, false);
-	age_unforced(&s);
+	aging_unforced(&s.group, false);
 	found = group_counter(&s.group, WALK_FOUND) - before;
 	moved = group_pages(&s.group, 1, LRU_GEN_ANON);
 	mmg_metric("tables_found_again", found);
@@ -396,7 +345,7 @@ static void late_vm_case(const struct mmg_case *c)
 	age(&s, true);
 	mmg_doing("aging by the Bloom filter before there is a VM");
 	scenario_touch(&s, list, dense, false);
-	age_unforced(&s);
+	aging_unforced(&s.group, false);
 	/* what the library allocates is not this group's */
 	err = mmg_try_write(MEMCG_ROOT "/cgroup.procs", "0");
 	if (err)
@@ -407,7 +356,7 @@ static void late_vm_case(const struct mmg_case *c)
 	s.host = false;
 	mmg_doing("aging by the Bloom filter what the guest touched");
 	scenario_touch(&s, list, dense, false);
-	age_unforced(&s);
+	aging_unforced(&s.group, false);
 	moved = group_pages(&s.group, 1, LRU_GEN_ANON);
 	say_generations(&s, "dense tables touched by a new VM, aged without force");
 	mmg_metric("dense", dense);

@@ -15,6 +15,8 @@
  *	swapped-back	all out, all back in: counted as refaults, whole, in order again
  *	removed		the group is removed with the memory still charged to it: what is above
  *			reclaims it, and it is whole
+ *	killed		a VM is killed while others reclaim from its group, 16 times: it is gone
+ *			in time, and nothing of it is left charged or listed
  *	rmdir-races	1000 groups with a process that was in each, aged and reclaimed by another
  *			process while they are removed: no splat, and they leave lru_gen
  *
@@ -29,9 +31,11 @@
 #include "tenant.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -303,6 +307,120 @@ static void removed_case(const struct mmg_case *c)
 		 (unsigned long long)hot, (unsigned long long)cold, t.units / 2);
 }
 
+/* --- killed under reclaim --------------------------------------------------------------- */
+
+#define KILLS	16
+
+/*
+ * The victim runs on this CPU, and only where nobody else wants to: whenever this process
+ * wakes up it finds the victim's exit where it was left.
+ */
+static void yield_to_us(pid_t pid)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (sched_setaffinity(0, sizeof(one), &one) || sched_setaffinity(pid, sizeof(one), &one) ||
+	    setpriority(PRIO_PROCESS, pid, 19))
+		mmg_broken("pinning to a CPU: %s", strerror(errno));
+}
+
+/* A process that is exiting has given its memory up before that is unmapped: all is 0 then */
+static bool memory_given_up(const char *statm)
+{
+	char *text = mmg_read_file(statm, NULL);
+	bool up = !text || !strncmp(text, "0 ", 2);
+
+	free(text);
+	return up;
+}
+
+/* One batch by command, for which no group is the target as for kswapd */
+static void evict_batch(const struct group *group, u64 seq)
+{
+	unsigned int i;
+
+	for (i = 0; i < group->info.nr_nodes; i++)
+		lru_gen_evict(group->id, group->info.node[i].nid, seq, LRU_GEN_ANON_ONLY, BATCH);
+}
+
+/*
+ * Kill the helper, and reclaim from the group while its memory is being unmapped.  Such a
+ * process belongs to no group any more (mm_update_next_owner()), so that memory.reclaim does
+ * not ask its page tables (invalid_folio_referenced_vma() in mm/rmap.c); kswapd would.
+ */
+static void kill_and_reclaim(struct tenant *t)
+{
+	u64 oldest;
+	const struct timespec nap = { .tv_nsec = 20000 };
+	char statm[64];
+	pid_t ended = 0;
+
+	snprintf(statm, sizeof(statm), "/proc/%d/statm", t->w.pid);
+	group_read(&t->group, false);
+	oldest = lru_gen_max_seq(&t->group.info.node[0]) - 2;
+	yield_to_us(t->w.pid);
+	kill(t->w.pid, SIGKILL);
+	while (!memory_given_up(statm))
+		nanosleep(&nap, NULL);
+	while (!ended) {
+		evict_batch(&t->group, oldest);
+		memcg_reclaim(&t->group.cg, BATCH * page(), NULL);
+		ended = waitpid(t->w.pid, NULL, WNOHANG);
+		if (ended < 0)
+			mmg_broken("waiting for %d: %s", t->w.pid, strerror(errno));
+		nanosleep(&nap, NULL);
+	}
+	worker_forget(&t->w);
+}
+
+static void wait_gone(struct group *group)
+{
+	const struct timespec nap = { .tv_nsec = 10000000 };
+	u64 left = 0, swapped = 0;
+	int looks;
+
+	/* a removed process's last references are dropped by others, a moment later */
+	for (looks = 0; looks < 500; looks++) {
+		memcg_drain_lru();
+		left = memcg_key(&group->cg, "memory.stat", "anon") / page();
+		swapped = memcg_read(&group->cg, "memory.swap.current") / page();
+		if (left <= lag() && swapped <= lag())
+			return;
+		nanosleep(&nap, NULL);
+	}
+	mmg_fail("a killed VM left %llu pages charged and %llu in swap after 5 s",
+		 (unsigned long long)left, (unsigned long long)swapped);
+}
+
+static void killed_case(const struct mmg_case *c)
+{
+	/* exit unmaps from the start on, reclaim begins with what was faulted in first */
+	static struct tenant t = { .backwards = true };
+	struct group group;
+	u64 stolen = 0;
+	int round;
+
+	(void)c;
+	guest_require();
+	mglru_require(2 * mmg_opts.mem_bytes);
+	group_create(&group, NULL, "killed");
+	for (round = 0; round < KILLS; round++) {
+		mmg_doing("killing VM %d of %d under reclaim", round + 1, KILLS);
+		tenant_join(&t, &group, mmg_opts.mem_bytes);
+		tenant_age(&t, 2);
+		stolen -= tenant_stolen(&t);
+		kill_and_reclaim(&t);
+		stolen += tenant_stolen(&t);
+		wait_gone(&group);
+		check_counts(&group, "after a kill");
+	}
+	mmg_metric("stolen", stolen);
+	mmg_metric("kills", KILLS);
+	mmg_pass("%d VMs were killed while reclaim looked at them; nothing is left of them", KILLS);
+}
+
 /* --- rmdir against ageing ----------------------------------------------------------- */
 
 /* Number of the group in @text, -1 where it is not listed */
@@ -448,6 +566,7 @@ static const struct mmg_case cases[] = {
 	{ .name = "frozen", .fn = frozen_case },
 	{ .name = "swapped-back", .fn = swapped_case },
 	{ .name = "removed", .fn = removed_case },
+	{ .name = "killed", .fn = killed_case, .timeout_s = 120 },
 	{ .name = "rmdir-races", .fn = race_case, .timeout_s = 120, .destructive = true },
 };
 

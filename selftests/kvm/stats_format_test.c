@@ -18,8 +18,9 @@
  * The columns are a case of their own: it fails on kernels that still have the two
  * counters which the companion patch removed, and says which; all others take both
  * forms.  Then the numbers: pages against memory.stat and against the memory that is
- * there, T Y F A around one aging with known touches, evicted and refaulted of the
- * tiers around one reclaim, the ages against the clock.
+ * there, also after many agings (drift) and by active and inactive, T Y F A around one
+ * aging with known touches, evicted and refaulted of the tiers around one reclaim, the
+ * ages against the clock.
  *
  * How it could mislead: other groups change while a file is read (only the idle group of
  * the test is compared); memory.stat lags by a batch a CPU (allowed for).
@@ -212,6 +213,99 @@ static void pages_case(const struct mmg_case *c)
 	}
 	mmg_pass("files and memory.stat agree through three agings: %llu pages, guest %zu",
 		 (unsigned long long)anon, s.r.pages);
+}
+
+static u64 stat_of(const struct group *group, const char *key)
+{
+	return memcg_key(&group->cg, "memory.stat", key) / sysconf(_SC_PAGESIZE);
+}
+
+/* The two youngest generations are what others call active (lru_gen_is_active()) */
+static void check_active(struct scenario *s, const char *when)
+{
+	u64 lag = BATCH * (1 + sysconf(_SC_NPROCESSORS_ONLN));
+	u64 young, old, active, inactive;
+
+	memcg_drain_lru();
+	group_read(&s->group, false);
+	young = group_pages(&s->group, 0, LRU_GEN_ANON) + group_pages(&s->group, 1, LRU_GEN_ANON);
+	old = group_total(&s->group, LRU_GEN_ANON) - young;
+	active = stat_of(&s->group, "active_anon");
+	inactive = stat_of(&s->group, "inactive_anon");
+	mmg_info("%s: two youngest generations %llu, older %llu; active %llu, inactive %llu", when,
+		 (unsigned long long)young, (unsigned long long)old, (unsigned long long)active,
+		 (unsigned long long)inactive);
+	if (!within(young, active, lag) || !within(old, inactive, lag))
+		mmg_fail("%s: %llu young and %llu old, memory.stat: active %llu, inactive %llu",
+			 when, (unsigned long long)young, (unsigned long long)old,
+			 (unsigned long long)active, (unsigned long long)inactive);
+}
+
+static void active_case(const struct mmg_case *c)
+{
+	static struct scenario s;
+
+	(void)c;
+	set_up(&s, false);
+	check_active(&s, "faulted in");
+	group_age(&s.group, true);
+	check_active(&s, "aged");
+	group_age(&s.group, true);
+	check_active(&s, "aged without touches");
+	scenario_touch(&s, s.all, s.r.units / 2, false);
+	group_age(&s.group, true);
+	scenario_touch(&s, s.all, s.r.units / 2, false);
+	group_age(&s.group, true);
+	check_active(&s, "half touched and aged twice");
+	if (!within(group_pages(&s.group, 1, LRU_GEN_ANON), s.r.pages / 2, BATCH))
+		mmg_broken("%llu of %zu touched pages moved",
+			   (unsigned long long)group_pages(&s.group, 1, LRU_GEN_ANON),
+			   s.r.pages / 2);
+	mmg_pass("active_anon is the two youngest generations, inactive_anon the others");
+}
+
+#define DRIFT_ROUNDS	32
+
+/*
+ * What a walk moves is counted in batches of 4096 (MAX_LRU_BATCH, reset_batch_size()).  A
+ * page that is counted twice or not at all with each of them shows after some rounds.
+ */
+static void drift_case(const struct mmg_case *c)
+{
+	struct scenario_opts o = { .name = "drift", .host = c->arg };
+	static struct scenario s;
+	u64 before, after, stat, lag = BATCH * (1 + sysconf(_SC_NPROCESSORS_ONLN));
+	int round;
+
+	if (!o.host)
+		guest_require();
+	mglru_require(mmg_opts.mem_bytes);
+	scenario_create(&s, &o);
+	scenario_populate(&s);
+	group_age(&s.group, true);
+	memcg_drain_lru();
+	group_read(&s.group, false);
+	before = group_total(&s.group, LRU_GEN_ANON);
+	for (round = 0; round < DRIFT_ROUNDS; round++) {
+		mmg_doing("aging, round %d of %d", round + 1, DRIFT_ROUNDS);
+		scenario_touch(&s, s.all, s.r.units, false);
+		group_age(&s.group, true);
+	}
+	memcg_drain_lru();
+	group_read(&s.group, false);
+	after = group_total(&s.group, LRU_GEN_ANON);
+	stat = stat_pages(&s.group, "anon");
+	mmg_metric("before", before);
+	mmg_metric("after", after);
+	mmg_metric("memory_stat", stat);
+	if (!within(before, after, DRIFT_ROUNDS / 2))
+		mmg_fail("%d agings turned %llu pages of the generations into %llu", DRIFT_ROUNDS,
+			 (unsigned long long)before, (unsigned long long)after);
+	if (!within(after, stat, lag))
+		mmg_fail("after %d agings the generations have %llu pages, memory.stat %llu",
+			 DRIFT_ROUNDS, (unsigned long long)after, (unsigned long long)stat);
+	mmg_pass("%llu pages before, %llu after %d agings of all of them",
+		 (unsigned long long)before, (unsigned long long)after, DRIFT_ROUNDS);
 }
 
 /* --- walk counters ---------------------------------------------------------------------- */
@@ -465,6 +559,8 @@ static const struct mmg_case cases[] = {
 	{ .name = "full-form", .fn = form_case, .arg = &yes },
 	{ .name = "columns", .fn = columns_case },
 	{ .name = "pages", .fn = pages_case },
+	{ .name = "active", .fn = active_case },
+	{ .name = "drift", .fn = drift_case },
 	{ .name = "counters", .fn = counters_case },
 	{ .name = "host-counters", .fn = counters_case, .arg = &yes },
 	{ .name = "tiers", .fn = tiers_case },

@@ -59,6 +59,8 @@ static u64 tenant_work(void *state, int cmd, u64 arg)
 			guest_create(&t->s.guest, 1, arg, NULL);
 		region_create(&t->s.r, BACK_ANON, arg, 0);
 		t->s.all = list_all(t->s.r.units, 0);
+		for (size_t i = 0; t->backwards && i < t->s.r.units; i++)
+			t->s.all[i] = t->s.r.units - 1 - i;
 		if (!t->host)
 			guest_set_memory(&t->s.guest, &t->s.r, 1, 0);
 		memcg_enter(&t->group.cg, 0);
@@ -87,14 +89,22 @@ static u64 tenant_work(void *state, int cmd, u64 arg)
 	return 0;
 }
 
-void tenant_start(struct tenant *t, const struct memcg *parent, const char *name, size_t bytes)
+void tenant_join(struct tenant *t, const struct group *group, size_t bytes)
 {
-	group_create(&t->group, parent, name);
+	t->group = *group;
 	worker_start(&t->w, tenant_work, t);
 	t->units = worker_call(&t->w, START, bytes);
 	if (t->units != bytes / sysconf(_SC_PAGESIZE))
 		mmg_broken("%s has %zu pages of the %zu bytes asked for", t->group.cg.dir, t->units,
 			   bytes);
+}
+
+void tenant_start(struct tenant *t, const struct memcg *parent, const char *name, size_t bytes)
+{
+	struct group group;
+
+	group_create(&group, parent, name);
+	tenant_join(t, &group, bytes);
 }
 
 void tenant_touch(struct tenant *t, size_t from, size_t n)

@@ -13,6 +13,7 @@
  * @s:		what the helper has: the VM and the region
  * @units:	base pages of the region
  * @host:	no VM: the helper touches the region itself
+ * @backwards:	its memory is faulted in from the end to the start
  */
 struct tenant {
 	struct group group;
@@ -20,13 +21,17 @@ struct tenant {
 	struct scenario s;
 	size_t units;
 	bool host;
+	bool backwards;
 };
 
 /*
  * Start the helper, with @bytes of anonymous memory charged to a new group below @parent
- * (NULL: the root), all of it written once.  Set t->host before where no VM is wanted.
+ * (NULL: the root), all of it written once.  Set t->host and t->backwards before.
  */
 void tenant_start(struct tenant *t, const struct memcg *parent, const char *name, size_t bytes);
+
+/* The same in a group that is there already, beside others that it has */
+void tenant_join(struct tenant *t, const struct group *group, size_t bytes);
 
 /* Write @n of the units, from @from on, and put them on the lists */
 void tenant_touch(struct tenant *t, size_t from, size_t n);

@@ -78,11 +78,18 @@ u64 worker_call(struct worker *w, int cmd, u64 arg)
 	return worker_wait(w);
 }
 
-void worker_stop(struct worker *w)
+void worker_forget(struct worker *w)
 {
-	/* it ends when there is nothing more to read */
 	close(w->to);
 	close(w->from);
-	waitpid(w->pid, NULL, 0);
 	memset(w, 0, sizeof(*w));
+}
+
+void worker_stop(struct worker *w)
+{
+	pid_t pid = w->pid;
+
+	/* it ends when there is nothing more to read */
+	worker_forget(w);
+	waitpid(pid, NULL, 0);
 }

@@ -23,6 +23,8 @@ void worker_start(struct worker *w, worker_fn fn, void *state);
 u64 worker_call(struct worker *w, int cmd, u64 arg);
 /* End the helper and wait for it */
 void worker_stop(struct worker *w);
+/* The helper has ended already, and was waited for */
+void worker_forget(struct worker *w);
 /* The two halves of a call, to let helpers work at the same time */
 void worker_send(struct worker *w, int cmd, u64 arg);
 u64 worker_wait(struct worker *w);

@@ -148,7 +148,7 @@ int lru_gen_age(u64 id, int nid, u64 seq, int swappiness, bool force);
 #define LRU_GEN_ANON_ONLY	201
 int lru_gen_evict(u64 id, int nid, u64 seq, int swappiness, u64 nr);
 
-/* Any text as a command.  Returns 0 or -errno. */
+/* Any text as a command.  Returns 0 or -errno; the case fails where a part of it is taken. */
 int lru_gen_command(const char *text);
 
 /* Bits of lru_gen/enabled, or -errno (-ENOENT: a kernel without MGLRU) */

@@ -59,12 +59,16 @@ void lru_gen_read(bool full, const char *path, struct lru_gen_memcg *memcg)
 int lru_gen_command(const char *text)
 {
 	int fd = open(LRU_GEN_DIR "lru_gen", O_WRONLY | O_CLOEXEC);
+	ssize_t n;
 	int ret = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
+	n = write(fd, text, strlen(text));
+	if (n < 0)
 		ret = -errno;
+	else if (n != (ssize_t)strlen(text))
+		mmg_fail("lru_gen took %zd bytes of \"%s\", must be all or none", n, text);
 	close(fd);
 	return ret;
 }
